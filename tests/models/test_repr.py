@@ -52,13 +52,14 @@ class _Tags(HTMLParser):
 def test_repr_begins_with_the_advice_and_has_memory_and_returns(stationary: bool) -> None:
     model = suffice.learn(corridor(600), stationary=stationary)
     plan, shown, html = planned(model), repr(model), model._repr_html_()
+    assert plan.lower_bound is not None
     margin = plan.predicted - plan.lower_bound
     for text in (shown, html):
         for part in (f"{model.n_states} states", "600 episodes", f"{rounded(plan.predicted, margin)} per episode"):
             assert part in text
         assert plan.behaviour_error is not None
         assert f"{rounded(plan.behaviour_value, plan.behaviour_error)} per episode on average" in text
-    assert len(shown.splitlines()) == 6 and "\n  Careful: " in shown
+    assert len(shown.splitlines()) == 5 and "\n  Careful: " not in shown
     assert shown.startswith("<Model: Follow the plan: ") and html.startswith("<div><strong>Follow the plan: ")
     tags = _Tags(html).seen
     assert "script" not in tags
@@ -100,22 +101,26 @@ def test_repr_escapes_control_characters_in_names_of_the_log() -> None:
     model = suffice.learn(replace(episodes, alphabet=replace(episodes.alphabet, features=(bad,))))
     for text in (repr(model), model._repr_html_()):
         assert r"a\x1b[2J\nb" in text and "\x1b" not in text
-    assert len(repr(model).splitlines()) == 6
+    assert len(repr(model).splitlines()) == 5
 
 
-def test_repr_advises_to_keep_the_logged_behaviour_where_the_verdict_does() -> None:
-    model = suffice.learn(corridor(300), strength=1000.0)
-    assert model.verdict is not None and model.verdict.code == "keep"
-    assert repr(model).startswith("<Model: Keep the logged behaviour: plan: ")
-    assert "is not above the logged return" in repr(model).splitlines()[0]
+def test_repr_begins_with_the_advice_of_the_verdict() -> None:
+    same = suffice.learn(corridor(300), strength=1000.0)  # the plan is the logged behaviour
+    assert same.verdict is not None and same.verdict.code == "no difference"
+    assert repr(same).startswith("<Model: No difference: no clear gain over the logged behaviour; plan: ")
+    few = suffice.learn(corridor(20))
+    assert few.verdict is not None and few.verdict.code == "keep"
+    assert repr(few).startswith("<Model: Keep the logged behaviour: too few episodes to judge the plan; ")
+    assert "no lower bound" in repr(few).splitlines()[0] and "verify with hold_out=0.2" in repr(few)
 
 
-def test_repr_states_what_the_lower_bound_assumes() -> None:
+def test_repr_states_the_confidence_of_the_lower_bound() -> None:
     model = suffice.learn(corridor(300))
     plan = planned(model)
+    assert plan.lower_bound is not None
     bound = rounded(plan.lower_bound, plan.predicted - plan.lower_bound)
     for text in (repr(model), model._repr_html_()):
-        assert f"lower bound {bound} if the automaton is right" in text
+        assert f"at least {bound} with 95 % confidence" in text
 
 
 def test_repr_of_a_vacuous_guarantee_names_the_parameter_for_a_better_one() -> None:

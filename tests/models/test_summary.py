@@ -29,6 +29,7 @@ from suffice.models.summary import (
     warning_rows,
     with_error,
 )
+from suffice.planning.verdict import Code, Reason
 
 
 @pytest.fixture(scope="module")
@@ -95,18 +96,33 @@ def test_summary_rows_start_with_the_advice(model: Model) -> None:
     assert all(len(text) <= 100 for _, text in rows)
 
 
-def test_advice_row_states_a_confidence_only_for_a_split(model: Model) -> None:
+def test_advice_row_states_confidence_and_condition_of_the_lower_bound(model: Model) -> None:
     label, text = advice_row(model.about)
-    assert label == "Follow the plan" and text.endswith(" if the automaton is right") and "confidence" not in text
-    assert "(about 97.5 % confidence)" in advice_row(with_plan(model.about, split=True, delta=0.025))[1]
+    assert label == "Follow the plan" and text.endswith(" with 95 % confidence")
+    split = advice_row(with_plan(model.about, split=True, delta=0.025, judged=None))[1]
+    assert split.endswith(" with 97.5 % confidence if the automaton is right")
+    unjudged = advice_row(with_plan(model.about, judged=None))[1]
+    assert unjudged.endswith(" if the automaton is right") and "confidence" not in unjudged
 
 
-def test_advice_row_gives_the_reason_to_keep_the_logged_behaviour(model: Model) -> None:
-    low = with_plan(model.about, verdict="keep", verdict_reasons=["lower_bound_below_logged"], lower_bound=-4.0)
-    assert advice_row(low)[0] == "Keep the logged behaviour" and "-4.00 is not above the logged" in advice_row(low)[1]
-    rare = with_plan(model.about, verdict="keep", verdict_reasons=["too_rare"])
-    assert "too rare to distinguish states" in advice_row(rare)[1]
-    assert "no lower bound" in advice_row(with_plan(model.about, lower_bound=-math.inf))[1]
+@pytest.mark.parametrize(
+    ("code", "reason", "label", "text"),
+    [
+        ("no difference", "no_gain_shown", "No difference", "no clear gain over the logged behaviour; plan: "),
+        ("keep", "worse_on_held_out", "Keep the logged behaviour", "the plan returns less on held-out episodes: "),
+        ("keep", "too_few_episodes", "Keep the logged behaviour", "too few episodes to judge the plan; "),
+        ("keep", "lower_bound_below_logged", "Keep the logged behaviour", "the plan's lower bound is not above the"),
+        ("keep", "too_rare", "Keep the logged behaviour", "most histories are too rare to distinguish states; "),
+    ],
+)
+def test_advice_row_begins_with_the_reason(model: Model, code: Code, reason: Reason, label: str, text: str) -> None:
+    found = advice_row(with_plan(model.about, verdict=code, verdict_reasons=[reason]))
+    assert found[0] == label and found[1].startswith(text) and "per episode expected" in found[1]
+
+
+@pytest.mark.parametrize("bound", [None, -math.inf])
+def test_advice_row_says_that_there_is_no_lower_bound(model: Model, bound: float | None) -> None:
+    assert advice_row(with_plan(model.about, lower_bound=bound))[1].endswith("per episode expected, no lower bound")
 
 
 def test_summary_json_has_null_instead_of_infinity(model: Model) -> None:
@@ -156,7 +172,7 @@ def test_guarantee_is_none_where_the_bound_is_vacuous(model: Model) -> None:
 
 
 def test_warning_rows_name_options_of_the_command_line(model: Model) -> None:
-    weak = with_promise(model.about, split=0.4)
+    weak = with_plan(with_promise(model.about, split=0.4), judged=None)
     with naming_options():
         merges = [BorderlineMerge(1, ((), ()), None, episodes) for episodes in (1200.0, 3400.0)]
         texts = [text for _, text in warning_rows(weak, merges, notes=["a note"])]

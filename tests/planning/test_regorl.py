@@ -114,10 +114,10 @@ def test_mean_return_is_weighted_mean_of_returns(case: str) -> None:
 def test_regorl_reports_progress_layer_by_layer() -> None:
     reported: list[tuple[int, int]] = []
     regorl(log("random"), progress=lambda done, of: reported.append((done, of)))
-    assert reported == [(t, 8) for t in range(1, 9)], "AdaCT-H pass and refinement"
+    assert reported == [(t, 32) for t in range(1, 33)], "AdaCT-H pass and refinement, for the plan and three folds"
     reported.clear()
     regorl(log("random"), second_look=False, progress=lambda done, of: reported.append((done, of)))
-    assert reported == [(t, 4) for t in range(1, 5)]
+    assert reported == [(t, 16) for t in range(1, 17)]
 
 
 def test_regorl_accepts_the_name_of_a_planner() -> None:
@@ -271,11 +271,12 @@ def test_regorl_without_split_has_no_bracket() -> None:
     assert found.bracket is None and "Proved" not in found.sentence
 
 
-def test_solution_verdict_follows_plan_only_if_lower_bound_is_above_logged_return() -> None:
+def test_solution_verdict_follows_plan_only_if_held_out_episodes_show_a_gain() -> None:
     sure = regorl(log("corridor"))
-    assert sure.lower_bound > sure.behaviour_value and sure.sentence.startswith("Follow the plan")
-    unsure = regorl(log("maze").columns(slice(0, 3)))
-    assert unsure.lower_bound <= unsure.behaviour_value and unsure.sentence.startswith("Keep the logged behaviour: ")
+    assert sure.judged is not None and sure.judged.gain.lower(0.025) > 0 and sure.sentence.startswith("Follow the plan")
+    unknown = regorl(log("maze").columns(slice(0, 3)))
+    assert unknown.judged is None and unknown.lower_bound is None
+    assert unknown.sentence.startswith("Keep the logged behaviour: too few episodes to judge the plan.")
 
 
 # Sentences
@@ -285,17 +286,16 @@ def test_solution_sentence_states_prediction_and_logged_return() -> None:
     found = regorl(log("maze"), None, Planning(delta=0.1))
     text = found.sentence
     pattern = (
-        r"Predicted return (\S+) per episode \(lower bound (\S+), if the automaton is right\); "
+        r"Predicted return (\S+) per episode \(lower bound (\S+) with about 90 % confidence\); "
         r"logged mean return (\S+)\. "
     )
     (printed,) = re.findall(pattern, text)
     right = [found.prediction.value, found.lower_bound, found.behaviour_value]
     assert list(map(float, printed)) == pytest.approx(right, rel=5e-3)  # three digits
     assert all(len(number.partition(".")[2]) >= 2 for number in printed)
-    assert "come from the same episodes, so the prediction is optimistic" in text
-    assert text.endswith("the lower bound is not a confidence bound.") and "\n" not in text
-    assert found.lower_bound < found.prediction.value
-    assert found.lower_bound == pytest.approx(found.prediction.value - 1.2815515655446 * found.prediction.error)
+    assert "Prediction and bound come from cross-fitting" in text
+    assert text.endswith("assumed to be at least as good as those on average.") and "\n" not in text
+    assert found.lower_bound is not None and found.lower_bound < found.prediction.value
 
 
 def test_solution_sentence_states_requirements_of_theorem_with_split() -> None:

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
 
 from suffice.errors import naming_options
+from suffice.evidence.estimates import Estimate
 from suffice.planning.subsampling import Bracket
-from suffice.planning.verdict import Forecast, Halves, PlanVerdict, Reason, format_return
+from suffice.planning.verdict import Code, Forecast, Halves, PlanVerdict, Reason, format_return
 
-FOLLOW = PlanVerdict.of(lower_bound=2.0, logged=1.0, too_rare=False)
-PLAIN = Forecast(FOLLOW, 3.0, 2.0, 1.0, 4.0, 0.05, horizon=7, discount=None, halves=None)
+FOLLOW = PlanVerdict.of(Estimate(1.0, 0.5))
+PLAIN = Forecast(FOLLOW, 3.0, 2.0, 1.0, 4.0, 0.05, horizon=7, discount=None, judged=True, halves=None)
 SPLIT = Halves(0.1, 0.5, max_states=9, states=9, bracket=Bracket(1.0, 1.5))
 
 
 @pytest.mark.parametrize(
-    ("lower", "logged", "too_rare", "code", "reason"),
+    ("gain", "code", "reason"),
     [
-        (2.0, 1.0, False, "follow", "lower_bound_above_logged"),
-        (1.0, 1.0, False, "keep", "lower_bound_below_logged"),
-        (0.0, 1.0, False, "keep", "lower_bound_below_logged"),
-        (2.0, 1.0, True, "keep", "too_rare"),
+        (Estimate(1.0, 0.5), "follow", "better_on_held_out"),
+        (Estimate(1.0, 0.52), "no difference", "no_gain_shown"),
+        (Estimate(0.0, 0.0), "no difference", "no_gain_shown"),
+        (Estimate(1e-9, 0.0), "no difference", "no_gain_shown"),
+        (Estimate(-1.0, 0.52), "no difference", "no_gain_shown"),
+        (Estimate(-1.0, 0.5), "keep", "worse_on_held_out"),
+        (Estimate(1.0, math.inf), "keep", "too_few_episodes"),
+        (None, "keep", "too_few_episodes"),
     ],
 )
-def test_plan_verdict_of_returns_code_and_reason(
-    lower: float, logged: float, too_rare: bool, code: str, reason: str
-) -> None:
-    found = PlanVerdict.of(lower, logged, too_rare)
-    assert (found.code, found.reasons) == (code, (reason,))
+@pytest.mark.parametrize("fits", [True, False])
+def test_plan_verdict_of_returns_code_and_reasons(gain: Estimate | None, code: str, reason: str, fits: bool) -> None:
+    found = PlanVerdict.of(gain, fits)
+    assert (found.code, found.reasons) == (code, (reason,) if fits else (reason, "automaton_does_not_fit"))
 
 
 def test_plan_verdict_reasons_are_identifiers() -> None:
@@ -37,22 +42,30 @@ def test_plan_verdict_reasons_are_identifiers() -> None:
 
 
 def test_plan_verdict_str_differs_for_every_reason() -> None:
-    texts = {str(PlanVerdict("keep", (reason,))) for reason in get_args(Reason)}
-    assert len(texts) == len(get_args(Reason)) and all(text.endswith(".") for text in texts)
-    assert str(PlanVerdict("keep", ())).startswith("Keep") and str(PlanVerdict("follow", ())).startswith("Follow")
+    decisive = [reason for reason in get_args(Reason) if reason != "automaton_does_not_fit"]
+    texts = {str(PlanVerdict("keep", (reason,))) for reason in decisive}
+    assert len(texts) == len(decisive) and all(text.endswith(".") for text in texts)
+    starts = [(code, str(PlanVerdict(code, ())).split()[0]) for code in get_args(Code)]
+    assert starts == [("follow", "Follow"), ("no difference", "No"), ("keep", "Keep")]
 
 
 @pytest.mark.parametrize(
     ("forecast", "part"),
     [
-        (PLAIN, "Follow the plan: its lower bound is above the logged return. Predicted return 3.00 per episode "),
-        (PLAIN, "(lower bound 2.00, if the automaton is right); logged mean return 1.00. Automaton, plan and "),
-        (PLAIN, "so the prediction is optimistic and the lower bound is not a confidence bound."),
-        (replace(PLAIN, verdict=PlanVerdict.of(0.0, 1.0, False)), "logged return. Predicted return 3.00"),
-        (replace(PLAIN, verdict=PlanVerdict.of(0.0, 1.0, True)), "More episodes may help."),
+        (PLAIN, "Follow the plan: held-out episodes show that it returns more than the logged behaviour. Predicted "),
+        (
+            PLAIN,
+            "(lower bound 2.00 with about 95 % confidence); logged mean return 1.00. Prediction and bound come from",
+        ),
+        (replace(PLAIN, judged=False), "(lower bound 2.00, if the automaton is right); logged mean return 1.00."),
+        (replace(PLAIN, judged=False), "so the prediction is optimistic and the lower bound, if there is one, is not"),
+        (replace(PLAIN, lower_bound=None), "Predicted return 3.00 per episode (no lower bound);"),
+        (replace(PLAIN, verdict=PlanVerdict.of(None)), "too few episodes to judge the plan. Predicted return 3.00"),
+        (replace(PLAIN, verdict=PlanVerdict.of(Estimate(0.0, 1.0))), "More episodes may help."),
+        (replace(PLAIN, verdict=PlanVerdict.of(Estimate(9.0, 1.0), fits=False)), "do not fit the automaton: it lacks"),
         (replace(PLAIN, best=2.5), "No logged episode had a return this high (best 2.50): be careful."),
         (replace(PLAIN, discount=0.9), "These are undiscounted returns over 7 steps; the plan itself maximises the"),
-        (replace(PLAIN, halves=SPLIT), "lower bound 2.00 with about 95 % confidence, if the automaton is right"),
+        (replace(PLAIN, judged=False, halves=SPLIT), "2.00 with about 95 % confidence, if the automaton is right"),
         (
             replace(PLAIN, halves=SPLIT),
             "the plan's expected return is at least 1.00 and within 0.500 of the best policy's.",

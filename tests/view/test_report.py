@@ -34,7 +34,7 @@ from suffice.planning.regorl import regorl
 from suffice.planning.verdict import PlanVerdict
 from suffice.view.html import Html, page, tag, text
 from suffice.view.report import pictures
-from suffice.view.report.content import FOLLOW, KEEP, NO_PLAN, content_of
+from suffice.view.report.content import NO_PLAN, content_of
 from suffice.view.report.report import report_of
 from suffice.view.report.texts import command_of, figure
 from support.cli import ok, suffice
@@ -114,7 +114,7 @@ def by_hand(nasty: bool = False) -> Model:
 def test_content_of_has_returns_computed_by_hand() -> None:
     content = content_of(by_hand(), None, "")
     log, plan = content.worth
-    assert content.verdict == FOLLOW
+    assert content.verdict == "Follow the plan"
     assert log.value == pytest.approx(350 / 600) and plan.value == pytest.approx(1, abs=0.02)
     error = (350 / 600 * 250 / 600 / 599) ** 0.5
     assert log.high is not None and log.high - log.value == pytest.approx(1.96 * error, rel=1e-3)
@@ -189,18 +189,23 @@ def test_content_of_lists_undecided_merges_of_the_model() -> None:
     assert f"{right[0].episodes:,.0f}" in page and describe_witness(right[0].witness, found.rdp.alphabet) in page
 
 
-@pytest.mark.parametrize("verdict", [FOLLOW, KEEP])
-def test_report_of_shows_verdict_of_the_plan(verdict: str) -> None:
-    """Actions have no effect in the second log, so there is no reason to follow a plan."""
-    episodes = log() if verdict == FOLLOW else coins(np.random.default_rng(1), 3, 100)
+@pytest.mark.parametrize(
+    ("verdict", "box"),
+    [("Follow the plan", "good"), ("No difference", "even"), ("Keep the logged behaviour", "wait")],
+)
+def test_report_of_shows_verdict_of_the_plan(verdict: str, box: str) -> None:
+    """Actions have no effect in the other logs, so there is no reason to follow a plan."""
+    noise = 20 if box == "wait" else 300
+    episodes = log() if box == "good" else coins(np.random.default_rng(1), 3, noise)
     found = Model.of(regorl(episodes), episodes)
     assert found.about.plan is not None and content_of(found, None, "").verdict == verdict
+    assert f'class="verdict {box}"' in report_of(found)
     forecast = forecast_of(found.about)
     assert forecast is not None and plan_sentence(found.about).startswith(str(forecast.verdict))
     assert str(forecast.verdict) in Parsed(report_of(found)).text
 
 
-@pytest.mark.parametrize("verdict", ["follow", "keep"])
+@pytest.mark.parametrize("verdict", ["follow", "no difference", "keep"])
 def test_report_of_heading_of_changes_fits_the_verdict(verdict: str) -> None:
     found = model()
     assert found.about.plan is not None
@@ -210,21 +215,25 @@ def test_report_of_heading_of_changes_fits_the_verdict(verdict: str) -> None:
     follow = verdict == "follow"
     assert ('<h2 id="policy">What to do</h2>' in page) == follow
     assert ('<h2 id="policy">What the plan would do</h2>' in page) != follow
-    assert ("The advice is to keep the logged behaviour. The plan would differ" in page) != follow
+    assert ("The advice is not to change the logged behaviour. The plan would differ" in page) != follow
 
 
-def test_report_of_calls_the_lower_bound_an_interval_only_after_a_split() -> None:
-    """Without a split, plan and prediction share the episodes, so that no confidence level holds."""
+def test_report_of_shows_an_interval_of_the_plan_only_after_a_split() -> None:
+    """Cross-fitting gives a lower bound instead, with its level; without it the bound has none."""
     found = model()
     plan = found.about.plan
-    assert plan is not None and not plan.split
+    assert plan is not None and not plan.split and plan.lower_bound is not None
     low, high = (
         figure(plan.predicted - 1.96 * plan.predicted_error),
         figure(plan.predicted + 1.96 * plan.predicted_error),
     )
     shared = Parsed(report_of(found)).text
-    assert f"lower bound {figure(plan.lower_bound)}, if the automaton is right" in shared
+    assert f"(at least {figure(plan.lower_bound)} with 95 % confidence)" in shared
     assert f"{low} to {high}" not in shared
+    about = msgspec.structs.replace(found.about, plan=msgspec.structs.replace(plan, judged=None))
+    unjudged = Parsed(report_of(Model(found.rdp, about, found.decisions, found.plan))).text
+    assert f"(at least {figure(plan.lower_bound)}, if the automaton is right)" in unjudged
+    assert "which has no confidence level" in unjudged and "which has no confidence level" not in shared
     about = msgspec.structs.replace(found.about, plan=msgspec.structs.replace(plan, split=True))
     split = Parsed(report_of(Model(found.rdp, about, found.decisions, found.plan))).text
     assert f"95 % interval {low} to {high}" in split
@@ -234,8 +243,8 @@ def test_report_of_labels_values_by_first_observation() -> None:
     found = model()
     assert found.about.plan is not None and len(content_of(found, None, "").starts) > 1
     page = Parsed(report_of(found)).text
-    assert "Value on the automaton by first observation, before the correction for merged histories" in page
-    assert f"predicted mean return of the plan, {figure(found.about.plan.predicted)}, is corrected" in page
+    assert "Value on the automaton by first observation" in page
+    assert f"The predicted mean return, {figure(found.about.plan.predicted)}, comes from episodes" in page
 
 
 def test_report_of_writes_all_percentages_alike() -> None:
@@ -254,14 +263,20 @@ def test_report_of_keeps_the_logged_behaviour_when_histories_are_too_rare() -> N
     """The verdict is that of the plan, even if the lower bound alone is above the logged return."""
     found = model()
     plan = found.about.plan
-    assert plan is not None and plan.lower_bound > plan.behaviour_value
+    assert plan is not None and plan.lower_bound is not None and plan.lower_bound > plan.behaviour_value
     rare = msgspec.structs.replace(plan, verdict="keep", verdict_reasons=["too_rare"])
     kept = Model(found.rdp, msgspec.structs.replace(found.about, plan=rare), found.decisions, found.plan)
     content = content_of(kept, None, "")
-    assert (content.verdict, content.verdict_code, content.verdict_reasons) == (KEEP, "keep", ["too_rare"])
+    assert (content.verdict, content.verdict_code, content.verdict_reasons) == (
+        "Keep the logged behaviour",
+        "keep",
+        ["too_rare"],
+    )
     page = report_of(kept)
     assert str(PlanVerdict("keep", ("too_rare",))) in Parsed(page).text
-    assert 'class="verdict wait"' in page and str(PlanVerdict.of(1, 0, False)) not in Parsed(page).text
+    assert (
+        'class="verdict wait"' in page and str(PlanVerdict("follow", ("better_on_held_out",))) not in Parsed(page).text
+    )
 
 
 def test_report_of_shows_evaluation_on_new_episodes() -> None:

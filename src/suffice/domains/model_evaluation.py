@@ -93,7 +93,7 @@ class DomainEvaluation:
     episodes: int | None
     seed: int | None
     unseen: float
-    predictions: Mapping[str, float]
+    predictions: Mapping[str, float | None]
     names: tuple[str, str] = ("the model", "the domain")
 
     @property
@@ -154,10 +154,11 @@ class DomainEvaluation:
         if self.optimal_value is not None:
             found.append(f"The optimal mean return is {self.optimal_value:.6g}{self._share()}.")
         value, bound = predicted["predicted_value"], predicted["predicted_lower_bound"]
-        known = f"lower bound {rounded(bound, value - bound)} if the automaton is right"
-        found.append(
-            f"Predicted return {rounded(value, value - bound)} ({known if math.isfinite(bound) else 'no lower bound'})."
-        )
+        if value is not None:
+            known = bound is not None and math.isfinite(bound)
+            margin = value - bound if bound is not None and known else 0.0
+            limit = f"lower bound {rounded(bound, margin)}" if bound is not None and known else "no lower bound"
+            found.append(f"Predicted return {rounded(value, margin)} ({limit}).")
         if self.unseen and not self.exact:
             found.append(f"{percent(self.unseen)} of the decisions followed a history that is not in the log.")
         if self.behaviour is None:

@@ -55,9 +55,9 @@ class Planned(msgspec.Struct, frozen=True):
     delta: Annotated[float, Meta(gt=0, lt=1)]
     value: Return  # of the first state, if every merge is correct
     error: Error
-    predicted: Return  # see `prediction`
+    predicted: Return  # see `cross_fitting`
     predicted_error: Error
-    lower_bound: Return  # of what is predicted
+    lower_bound: Return | None  # of what is predicted; None if unknown
     behaviour_value: Return  # the log's
     verdict: Code
     verdict_reasons: list[Reason]
@@ -69,8 +69,12 @@ class Planned(msgspec.Struct, frozen=True):
     accuracy: Error | None = None  # requested for a split
     max_states: Count | None = None  # assumed by a split
     best_return: Return | None = None  # of the log's episodes
+    gain: Return | None = None  # of the plan over the logged behaviour, on held-out episodes
+    gain_error: Error | None = None
+    misfit: Return | None = None  # largest z of the tests of the automaton on held-out episodes
+    judged: Count | None = None  # number of episodes that judged plans by cross-fitting; None: none did
 
-    def predictions(self) -> dict[str, float]:
+    def predictions(self) -> dict[str, float | None]:
         """Return what was predicted when the plan was made, under the keys of `suffice evaluate --json`."""
         return {
             "predicted_value": self.predicted,
@@ -159,6 +163,7 @@ def header_of(
 
 def _planned(solution: Solution) -> Planned:
     plan, bracket, split, verdict = solution.plan, solution.bracket, solution.split, solution.verdict
+    judged = solution.judged
     return Planned(
         planner=solution.planning.name,
         strength=solution.planning.strength,
@@ -179,6 +184,10 @@ def _planned(solution: Solution) -> Planned:
         accuracy=split.accuracy if split else None,
         max_states=split.max_states if split else None,
         best_return=solution.best_return if math.isfinite(solution.best_return) else None,
+        gain=judged.gain.value if judged else None,
+        gain_error=judged.gain.error if judged else None,
+        misfit=judged.misfit if judged else None,
+        judged=judged.episodes if judged else None,
     )
 
 

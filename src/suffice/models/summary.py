@@ -23,9 +23,16 @@ from suffice.models.sentences import forecast_of
 
 Row = tuple[str, str]  # label and text
 Memory = Literal["none", "layers", "cycle"]
+_DECISIVE = {  # reasons that precede the expected return
+    "no_gain_shown": "no clear gain over the logged behaviour; plan: ",
+    "worse_on_held_out": "the plan returns less on held-out episodes: ",
+    "too_few_episodes": "too few episodes to judge the plan; ",
+    "lower_bound_below_logged": "the plan's lower bound is not above the logged return; ",
+    "too_rare": "most histories are too rare to distinguish states; ",
+}
 WEAK = 0.8  # probability of no false split, below which the guarantee is weak
 MOST_COLUMNS = 10  # column names that are listed
-ADVICE = {"follow": "Follow the plan", "keep": "Keep the logged behaviour"}
+ADVICE = {"follow": "Follow the plan", "no difference": "No difference", "keep": "Keep the logged behaviour"}
 
 
 def summary_rows(rdp: RDP, about: Header, details: str) -> list[Row]:
@@ -55,7 +62,7 @@ def summary_json(rdp: RDP, about: Header) -> dict[str, Any]:
         "columns": _columns(about),
         "columns_ignored": [],
         "predicted": plan and _finite(plan.predicted),
-        "lower_bound": plan and _finite(plan.lower_bound),
+        "lower_bound": None if plan is None or plan.lower_bound is None else _finite(plan.lower_bound),
         "logged": plan and _finite(plan.behaviour_value),
     }
 
@@ -81,17 +88,18 @@ def advice_row(about: Header) -> Row:
     plan = about.plan
     if plan is None:
         return "No plan", f"only the automaton was learned; for a policy leave out {parameter('plan', False)}"
-    margin = plan.predicted - plan.lower_bound
+    margin = plan.predicted_error if plan.lower_bound is None else plan.predicted - plan.lower_bound
     expected = f"{rounded(plan.predicted, margin)} per episode expected"
-    if "too_rare" in plan.verdict_reasons:
-        return ADVICE[plan.verdict], f"most histories are too rare to distinguish states; {expected}, unreliable"
-    if not math.isfinite(plan.lower_bound):
-        return ADVICE[plan.verdict], f"{expected}, no lower bound"
-    bound = f"lower bound {rounded(plan.lower_bound, margin)}"
-    if plan.verdict == "keep":
-        return ADVICE[plan.verdict], f"plan: {expected}, but its {bound} is not above the logged return"
-    level = f" (about {100 * (1 - plan.delta):.3g} % confidence)" if plan.split else ""
-    return ADVICE[plan.verdict], f"{expected}, {bound}{level} if the automaton is right"
+    if plan.lower_bound is None or not math.isfinite(plan.lower_bound):
+        bound = "no lower bound"
+    else:
+        bound = f"at least {rounded(plan.lower_bound, margin)}"
+        if plan.judged is not None or plan.split:
+            bound += f" with {100 * (1 - plan.delta):.3g} % confidence"
+        if plan.judged is None:
+            bound += " if the automaton is right"
+    reason = _DECISIVE.get(plan.verdict_reasons[0] if plan.verdict_reasons else "", "")
+    return ADVICE[plan.verdict], f"{reason}{expected}, {bound}"
 
 
 def rounded(value: float, error: float) -> str:
@@ -209,7 +217,9 @@ def _warnings(about: Header, undecided: Sequence[BorderlineMerge]) -> Iterator[s
         yield "most merges rest on too few episodes to notice any difference; collect more episodes"
     if forecast is not None and forecast.beyond_log:
         yield f"no logged episode earned the expected return; the best earned {forecast.best:.4g}"
-    if plan is not None and not plan.split:
+    if plan is not None and "automaton_does_not_fit" in plan.verdict_reasons:
+        yield "held-out episodes do not fit the automaton: it lacks states; the lower bound allows for that"
+    if plan is not None and not plan.split and plan.judged is None:
         yield _optimistic(about.held_out > 0)
     if plan is not None and plan.discount is not None:
         yield f"the plan is discounted, without a last step; expected is the undiscounted return of {about.steps} steps"

@@ -24,6 +24,7 @@ from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.languages import CONJUNCTIONS
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.borderline import borderline_merges
+from suffice.learning.layers import learn_layers
 
 CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
 CHECK_STEPS = 1_000  # of longer episodes only the first steps are tried

@@ -1,8 +1,8 @@
 """RegORL learns an automaton from logged episodes and plans a policy on it.
 
 Learn the automaton, map every episode to transitions (q, a, r, q'), and plan on their counts. By default all episodes
-serve both steps, the automaton is refined (`refinement`), and the plan is safe (`planner`). That uses all data, but
-automaton, plan and prediction come from the same episodes, so that no theorem covers them together.
+serve both steps, the automaton is refined (`refinement`), and the plan is safe (`planner`). Cross-fitting then predicts
+the return: plans made in the same way from a part of the episodes are judged by the others (`cross_fitting`).
 
 `Split` follows the paper: one half of the episodes for the automaton, with δ/(4AO·Q̄) for each test, the other for the
 plan with δ/2. The return is predicted by cross-fitting within that half: plans on parts of it, each evaluated on the
@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +23,11 @@ from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP
 from suffice.automata.tally import Tally
+from suffice.data.episodes import Episodes
 from suffice.data.log import Log, run_query
+from suffice.data.possible_returns import reward_ranges
 from suffice.data.queries import EpisodesView
+from suffice.data.sampling import sample_of
 from suffice.errors import SettingsError, parameter
 from suffice.evidence.estimates import Estimate, Moments
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
@@ -32,11 +36,14 @@ from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.backward_induction import unroll_plan
+from suffice.planning.cross_fitting import FOLDS, MOST_STEPS, CrossFit, cross_fit
+from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.plan import Plan
 from suffice.planning.planner import Planning, as_planning, plan_on
-from suffice.planning.prediction import predict
 from suffice.planning.subsampling import Bracket, prove, two_fold
 from suffice.planning.verdict import Forecast, Halves, PlanVerdict
+
+FOLD_SEED = 2  # of the folds that judge a plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +122,16 @@ class Solution:
         and subsampled planning.
     best_return
         Best return of a logged episode; infinite if unknown.
+    judged
+        What held-out episodes show about plans made like this one; None with a split, or if there are too few.
 
     Examples
     --------
     >>> solution = suffice.regorl(episodes)
-    >>> solution.prediction.value, round(solution.behaviour_value, 3)
-    (5.0, 2.503)
+    >>> round(solution.prediction.value, 2), round(solution.behaviour_value, 3)
+    (4.99, 2.503)
     >>> print(solution.verdict)
-    Follow the plan: its lower bound is above the logged return.
+    Follow the plan: held-out episodes show that it returns more than the logged behaviour.
     """
 
     learned: Learned
@@ -133,6 +142,7 @@ class Solution:
     split: Split | None = None
     bracket: Bracket | None = None
     best_return: float = math.inf
+    judged: CrossFit | None = None
 
     @property
     def planned(self) -> RDP:
@@ -148,20 +158,24 @@ class Solution:
         return self.behaviour.value
 
     @property
-    def lower_bound(self) -> float:
-        """One-sided lower bound of the prediction at level δ of the planner, by the normal approximation.
+    def lower_bound(self) -> float | None:
+        """One-sided lower bound of the plan's return, of level 1 − δ of the planner; None if episodes are too few.
 
-        It is a confidence bound, of level about 1 − δ, only with a `Split`, where the prediction comes from episodes
-        that its plan was not made from, and only if the automaton is right. Otherwise it is optimistic.
+        It comes from cross-fitting, see `CrossFit`; with a `Split` it holds if the automaton is right.
         """
-        return self.prediction.lower(self.planning.delta)
+        if self.judged is not None:
+            return self.judged.lower_bound
+        return None if self.split is None else self.prediction.lower(self.planning.delta)
 
     @property
     def verdict(self) -> PlanVerdict:
         """The decision whether to follow the plan, with its reasons."""
-        detectable = self.learned.promise.detectable
-        too_rare = detectable is not None and detectable > 1
-        return PlanVerdict.of(self.lower_bound, self.behaviour_value, too_rare)
+        if self.judged is not None:
+            return PlanVerdict.of(self.judged.gain, self.judged.fits)
+        if self.split is None:
+            return PlanVerdict.of(None)
+        error = math.hypot(self.prediction.error, self.behaviour.error)
+        return PlanVerdict.of(Estimate(self.prediction.value - self.behaviour_value, error))
 
     @property
     def forecast(self) -> Forecast:
@@ -178,6 +192,7 @@ class Solution:
             self.planning.delta,
             rdp.horizon,
             self.planning.discount,
+            self.judged is not None,
             halves,
         )
 
@@ -235,47 +250,70 @@ def regorl(
     <Solution: <RDP: 8 states in one layer>, predicted 5>
     """
     settings, planning, rng = settings or Settings(), as_planning(planning), rng or np.random.default_rng(0)
-    if stationary:
-        return _stationary(episodes, settings, planning, split, progress, kept)
     if split is not None:
-        first, second, _ = episodes.divide(0.5, rng)
-        level = replace(settings, delta=split.per_test(episodes), confidence=None)
-        learned = adact_h(first, level, progress, kept=kept.part("first"))
-        planning = replace(planning, delta=split.delta / 2)
-        plan, bracket, unused = _plan(learned, second, None, planning, rng)
-        rdp = learned.rdp
-        prediction = predict(rdp, plan, unused) if unused else _cross_fitted(rdp, planning, second, rng)
-        behaviour, best = returns(episodes)
-        return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
-    learned = learn_layers(episodes, settings, second_look, progress, kept)
-    plan, *_ = _plan(learned, episodes, learned.rdp.own_tally(), planning, rng)
-    prediction = predict(learned.rdp, plan, episodes, settings.threads)
+        if stationary:
+            raise _for_layers(parameter("split"))
+        return _split(episodes, settings, planning, split, rng, progress, kept)
+    if stationary and planning.subsample:
+        raise _for_layers(parameter("planning", "subsampled"))
+    look = second_look and not stationary
+
+    def make_plan(log: Log, note: Callable[[int, int], None], stage: CheckpointStage) -> tuple[Learned, Plan]:
+        if stationary:
+            learned = learn_stationary(log, settings, note, stage)
+            return learned, _plan_stationary(learned.rdp, planning)
+        learned = learn_layers(log, settings, look, note, stage)
+        return learned, _plan(learned, log, learned.rdp.own_tally(), planning, rng)[0]
+
+    learned, plan = make_plan(episodes, lambda done, of: progress(done, (FOLDS + 1) * of), kept)
+    sample, fold = sample_of(episodes, MOST_STEPS, np.random.default_rng(FOLD_SEED), settings.threads), iter(count(1))
+
+    def make_again(part: Episodes) -> tuple[RDP, Plan]:
+        before = next(fold)
+        again, its_plan = make_plan(
+            part, lambda done, of: progress(before * of + done, (FOLDS + 1) * of), NO_CHECKPOINT
+        )
+        return again.rdp, its_plan
+
+    judged = cross_fit(sample, make_again, np.random.default_rng(FOLD_SEED), planning.delta)
     behaviour, best = returns(episodes, settings.threads)
-    return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
+    prediction = Estimate(plan.value, plan.error) if judged is None else judged.predicted
+    return Solution(learned, plan, planning, prediction, behaviour, best_return=best, judged=judged)
 
 
-def _stationary(
+def _for_layers(conflict: str) -> SettingsError:
+    return SettingsError(
+        f"{conflict} cannot be combined with {parameter('stationary', True)}: the paper's proof is for layers. "
+        "Leave out one of them."
+    )
+
+
+def _split(
     episodes: Log,
     settings: Settings,
     planning: Planning,
-    split: Split | None,
+    split: Split,
+    rng: np.random.Generator,
     progress: Callable[[int, int], None],
     kept: CheckpointStage,
 ) -> Solution:
-    """Learn a stationary automaton and plan on it, over the log's horizon or with a discount."""
-    if split is not None or planning.subsample:
-        conflict = parameter("split") if split is not None else parameter("planning", "subsampled")
-        raise SettingsError(
-            f"{conflict} cannot be combined with {parameter('stationary', True)}: the paper's proof is for layers. "
-            "Leave out one of them."
-        )
-    learned = learn_stationary(episodes, settings, progress, kept)
+    """Learn the automaton from one half of the episodes and make the plan on the other, as in the paper."""
+    first, second, _ = episodes.divide(0.5, rng)
+    level = replace(settings, delta=split.per_test(episodes), confidence=None)
+    learned = adact_h(first, level, progress, kept=kept.part("first"))
+    planning = replace(planning, delta=split.delta / 2)
+    plan, bracket, unused = _plan(learned, second, None, planning, rng)
     rdp = learned.rdp
-    discounted = planning.discount is not None
-    plan = unroll_plan(rdp, plan_on(rdp, planning)) if discounted else plan_on(rdp.layered(), planning)
-    prediction = predict(rdp, plan, episodes, settings.threads)
-    behaviour, best = returns(episodes, settings.threads)
-    return Solution(learned, plan, planning, prediction, behaviour, best_return=best)
+    prediction = _judge(rdp, plan, unused) if unused else _exchanged(rdp, planning, second, rng)
+    behaviour, best = returns(episodes)
+    return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
+
+
+def _plan_stationary(rdp: RDP, planning: Planning) -> Plan:
+    """Make a plan on the layers of a stationary automaton, over the log's horizon or with a discount."""
+    if planning.discount is not None:
+        return unroll_plan(rdp, plan_on(rdp, planning))
+    return plan_on(rdp.layered(), planning)
 
 
 def _plan(
@@ -291,12 +329,20 @@ def _plan(
     return plan, prove(rdp, plan, drawn, planning.delta), spare
 
 
-def _cross_fitted(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator) -> Estimate:
+def _exchanged(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator) -> Estimate:
     """Predict the return of plans made on each half of the episodes from the other half, and average."""
     halves = episodes.divide(0.5, rng)[:2]
-    found = [predict(rdp, plan_on(rdp, planning, rdp.tally(one)), other) for one, other in (halves, reversed(halves))]
+    found = [_judge(rdp, plan_on(rdp, planning, rdp.tally(one)), other) for one, other in (halves, reversed(halves))]
     mean = Estimate(math.fsum(f.value for f in found) / 2, math.hypot(*(f.error for f in found)) / 2)
     return mean.within((min(f.low for f in found), max(f.high for f in found)))
+
+
+def _judge(rdp: RDP, plan: Plan, log: Log) -> Estimate:
+    """Estimate the return of a plan from episodes that it was not made from."""
+    episodes = sample_of(log, MOST_STEPS, np.random.default_rng(FOLD_SEED))
+    ranges = reward_ranges(episodes)
+    found = HeldOutPlan(rdp, plan, episodes, (ranges.high - ranges.low)[1:]).value()
+    return Estimate(found.value, math.sqrt(found.variance(episodes.weight))).within(ranges.returns())
 
 
 class _Returns(NamedTuple):

@@ -11,16 +11,37 @@ from dataclasses import dataclass
 from typing import Literal
 
 from suffice.errors import parameter
+from suffice.evidence.estimates import Estimate
 from suffice.planning.subsampling import Bracket
 
-Code = Literal["follow", "keep"]
-Reason = Literal["lower_bound_above_logged", "lower_bound_below_logged", "too_rare"]
+Code = Literal["follow", "no difference", "keep"]
+Reason = Literal[
+    "better_on_held_out",
+    "no_gain_shown",
+    "worse_on_held_out",
+    "too_few_episodes",
+    "automaton_does_not_fit",
+    "lower_bound_above_logged",
+    "lower_bound_below_logged",
+    "too_rare",
+]
 
 CLOSE = 1e-6  # returns that differ by less count as equal
+LEVEL = 0.025  # probability of advising a plan that is not better, or against one that is not worse
 _HEADLINES: dict[Reason, str] = {
+    "better_on_held_out": "Follow the plan: held-out episodes show that it returns more than the logged behaviour.",
+    "no_gain_shown": "No difference: held-out episodes show no clear difference between plan and logged behaviour.",
+    "worse_on_held_out": "Keep the logged behaviour: held-out episodes show that the plan returns less.",
+    "too_few_episodes": "Keep the logged behaviour: too few episodes to judge the plan.",
+    # of models that were learned before plans were judged by held-out episodes
     "lower_bound_above_logged": "Follow the plan: its lower bound is above the logged return.",
     "lower_bound_below_logged": "Keep the logged behaviour: the plan's lower bound is below the logged return.",
     "too_rare": "Keep the logged behaviour: most histories are too rare to distinguish states.",
+}
+_PLAIN: dict[Code, str] = {
+    "follow": "Follow the plan.",
+    "no difference": "No difference between plan and logged behaviour was found.",
+    "keep": "Keep the logged behaviour.",
 }
 _SIGNIFICANT = 3  # digits of a return
 
@@ -32,51 +53,52 @@ class PlanVerdict:
     Attributes
     ----------
     code
-        "follow" to follow the plan, "keep" to keep the logged behaviour.
+        "follow" if the plan is better than the logged behaviour, "no difference" if nothing better was found, "keep"
+        if the plan is worse or cannot be judged.
     reasons
-        Reason codes, the decisive one first: "lower_bound_above_logged", "lower_bound_below_logged" (or equal to it),
-        or "too_rare" (for most of the merged data no difference of any size could have been detected).
+        Reason codes, the decisive one first: "better_on_held_out", "no_gain_shown", "worse_on_held_out" or
+        "too_few_episodes"; then "automaton_does_not_fit" if held-out episodes reject the automaton. Models of earlier
+        versions have "lower_bound_above_logged", "lower_bound_below_logged" or "too_rare".
 
     Examples
     --------
     >>> verdict = suffice.regorl(episodes).verdict
     >>> verdict.code, verdict.reasons
-    ('follow', ('lower_bound_above_logged',))
+    ('follow', ('better_on_held_out',))
     >>> print(verdict)
-    Follow the plan: its lower bound is above the logged return.
+    Follow the plan: held-out episodes show that it returns more than the logged behaviour.
     """
 
     code: Code
     reasons: tuple[Reason, ...]  # the decisive one first
 
     @classmethod
-    def of(cls, lower_bound: float, logged: float, too_rare: bool) -> PlanVerdict:
-        """Decide from the lower bound of the plan's return and the mean return of the log.
+    def of(cls, gain: Estimate | None, fits: bool = True) -> PlanVerdict:
+        """Decide from the plan's gain over the logged behaviour on held-out episodes.
 
         Parameters
         ----------
-        lower_bound
-            Lower bound of the plan's return, as `Solution.lower_bound`.
-        logged
-            Mean return of the logged episodes.
-        too_rare
-            Whether most histories are too rare to distinguish states. Then the verdict is always "keep".
+        gain
+            Difference between the returns of plan and logged behaviour, with its standard error. None: unknown.
+        fits
+            Whether held-out episodes are compatible with the automaton.
 
         Returns
         -------
         PlanVerdict
-            "follow" only if the lower bound is above the logged mean return.
+            "follow" or "keep" only if the gain differs from 0 at the one-sided level 0.025.
         """
-        if too_rare:
-            return cls("keep", ("too_rare",))
-        if lower_bound > logged:
-            return cls("follow", ("lower_bound_above_logged",))
-        return cls("keep", ("lower_bound_below_logged",))
+        misfit: tuple[Reason, ...] = () if fits else ("automaton_does_not_fit",)
+        if gain is None or not math.isfinite(gain.error):
+            return cls("keep", ("too_few_episodes", *misfit))
+        if gain.lower(LEVEL) > CLOSE:
+            return cls("follow", ("better_on_held_out", *misfit))
+        if gain.lower(1 - LEVEL) < -CLOSE:
+            return cls("keep", ("worse_on_held_out", *misfit))
+        return cls("no difference", ("no_gain_shown", *misfit))
 
     def __str__(self) -> str:
-        if self.reasons:
-            return _HEADLINES[self.reasons[0]]
-        return "Follow the plan." if self.code == "follow" else "Keep the logged behaviour."
+        return _HEADLINES[self.reasons[0]] if self.reasons else _PLAIN[self.code]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +118,13 @@ class Forecast:
 
     verdict: PlanVerdict
     predicted: float
-    lower_bound: float
+    lower_bound: float | None  # None if unknown
     logged: float  # mean return of the logged episodes
     best: float  # best return of a logged episode; infinite if unknown
     delta: float  # of the lower bound
     horizon: int
     discount: float | None
+    judged: bool  # whether episodes that the plan was not made from give prediction and bound
     halves: Halves | None
 
     @property
@@ -114,11 +137,12 @@ class Forecast:
         """Verdict, prediction and assumptions as plain sentences."""
         parts = [
             str(self.verdict),
-            f"Predicted return {format_return(self.predicted)} per episode (lower bound "
-            f"{format_return(self.lower_bound)}{self._confidence}, if the automaton is right); logged mean return "
+            f"Predicted return {format_return(self.predicted)} per episode ({self._bound}); logged mean return "
             f"{format_return(self.logged)}.",
         ]
-        if self.verdict.code == "keep":
+        if "automaton_does_not_fit" in self.verdict.reasons:
+            parts.append("Held-out episodes do not fit the automaton: it lacks states, and the prediction is biased.")
+        if self.verdict.code != "follow":
             parts.append("More episodes may help.")
         if self.beyond_log:
             parts.append(f"No logged episode had a return this high (best {format_return(self.best)}): be careful.")
@@ -131,21 +155,31 @@ class Forecast:
 
     def _basis(self) -> list[str]:
         """State which episodes the automaton, the plan and the prediction come from, and what is proved."""
-        if self.halves is None:
+        if self.halves is not None:
             return [
-                "Automaton, plan and prediction come from the same episodes, so the prediction is optimistic and the "
-                "lower bound is not a confidence bound."
+                "The automaton comes from one half of the episodes and the plan from the other; the prediction comes "
+                "from episodes that its plan was not made from.",
+                _proof(self.halves),
+            ]
+        if self.judged:
+            return [
+                "Prediction and bound come from cross-fitting: plans made in the same way from two thirds of the "
+                "episodes, judged by the others. The plan of this model comes from all episodes and is assumed to be "
+                "at least as good as those on average."
             ]
         return [
-            "The automaton comes from one half of the episodes and the plan from the other; the prediction comes from "
-            "episodes that its plan was not made from.",
-            _proof(self.halves),
+            "Automaton, plan and prediction come from the same episodes, so the prediction is optimistic and the lower "
+            "bound, if there is one, is not a confidence bound."
         ]
 
     @property
-    def _confidence(self) -> str:
-        """The confidence level of the lower bound; only episodes that the plan was not made from give one."""
-        return "" if self.halves is None else f" with about {100 * (1 - self.delta):.3g} % confidence"
+    def _bound(self) -> str:
+        """The lower bound with its confidence level."""
+        if self.lower_bound is None:
+            return "no lower bound"
+        level = f" with about {100 * (1 - self.delta):.3g} % confidence" if self.judged or self.halves else ""
+        condition = "" if self.judged else ", if the automaton is right"
+        return f"lower bound {format_return(self.lower_bound)}{level}{condition}"
 
 
 def format_return(value: float) -> str:

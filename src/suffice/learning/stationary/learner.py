@@ -18,15 +18,15 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
-from suffice.data.content import sample, shuffled
 from suffice.data.episodes import Episodes, weights
-from suffice.data.log import ITSELF, Log, content_of, require_log, run_query
+from suffice.data.log import ITSELF, Log, require_log, run_query
 from suffice.data.queries import EpisodesView, added
+from suffice.data.sampling import shuffled_sample
 from suffice.errors import SettingsError, gigabytes, parameter
 from suffice.evidence.guarantees import Promise
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import walking
-from suffice.kernels.array_types import Int32, Int64, Mask
+from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Criterion, Learned, Settings
 from suffice.learning.merging import Decision, Placement
 from suffice.learning.stationary.labels import Labelling, PointerLog, completed, first_reference
@@ -119,7 +119,7 @@ def learn_stationary(
             f"learning a stationary automaton from this log needs about {gigabytes(needed)}, more than the "
             f"{gigabytes(settings.memory)} that it may take. Raise {parameter('memory')}."
         )
-    chosen = _shuffled_sample(episodes, size, settings.threads)
+    chosen = shuffled_sample(episodes, size, np.random.default_rng(ORDER_SEED), settings.threads)
     stride = max(chosen.n // LABEL_SAMPLE, 1)
     few = PointerLog.of(chosen.columns(np.arange(0, chosen.n, stride)))
     found = _rounds(few, settings, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept.part("rounds"))
@@ -134,39 +134,6 @@ def learn_stationary(
         found = last
     progress(MOST_ROUNDS + (stride > 1), MOST_ROUNDS + (stride > 1))
     return _learned(episodes, settings, found)
-
-
-def _shuffled_sample(log: Log, size: int, threads: int) -> Episodes:
-    """Choose some of the stored episodes at random, in a random order; both depend on their content alone."""
-    rng = np.random.default_rng(ORDER_SEED)
-    if size == log.n:
-        return shuffled(_gathered(log, np.ones(log.n, bool)), rng)
-    contents = content_of(log, threads)
-    return shuffled(_gathered(log, sample(contents.hashes, contents.weight, size, rng)), rng)
-
-
-def _gathered(log: Log, chosen: Mask) -> Episodes:
-    """Load the chosen episodes into memory."""
-    if isinstance(log, Episodes):
-        return log if chosen.all() else log.columns(np.flatnonzero(chosen))
-    found: list[tuple[int, Episodes]] = run_query(log, _Chosen(chosen))
-    parts = sorted(found, key=lambda part: part[0])
-    return Episodes.beside([episodes for _, episodes in parts])
-
-
-class _Chosen(NamedTuple):
-    """Query for the chosen episodes of a log, in parts with the position of their first episode."""
-
-    chosen: Mask  # [N]
-
-    def __call__(self, view: EpisodesView) -> list[tuple[int, Episodes]]:
-        """Select from some episodes; see `Query`."""
-        columns = np.flatnonzero(self.chosen[view.first : view.first + view.episodes.n])
-        return [(view.first, view.episodes.columns(columns))]
-
-    def combine(self, answers: list[list[tuple[int, Episodes]]]) -> list[tuple[int, Episodes]]:
-        """List the parts of all answers; see `Query`."""
-        return [part for answer in answers for part in answer]
 
 
 def _rounds(

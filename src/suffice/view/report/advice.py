@@ -20,11 +20,12 @@ def advice(content: Content) -> Html:
     log, plan = content.worth[:2]
     parts = [f"Predicted mean return of the plan: {_value(plan)} per episode"]
     if content.lower_bound is not None and content.sure is not None:
-        parts.append(f" (lower bound {figure(content.lower_bound)}, if the automaton is right)")
+        level = f" with {100 * content.sure:.3g} % confidence" if content.judged else ", if the automaton is right"
+        parts.append(f" (at least {figure(content.lower_bound)}{level})")
     parts.append(f". Mean return of the log: {_value(log)}.")
     if content.evaluation:
         parts.append(_held_out(*content.worth[2:4]))
-    kind = "good" if content.verdict_code == "follow" else "wait"
+    kind = {"follow": "good", "no difference": "even"}.get(content.verdict_code or "", "wait")
     answer = tag("div", tag("strong", content.verdict_sentence), tag("p", "".join(parts)), class_=f"verdict {kind}")
     notes = [tag("p", text) for text in content.warnings]
     return join([answer, tag("div", tag("b", "Caution"), *notes, class_="caution")]) if notes else answer
@@ -54,7 +55,7 @@ def figures(content: Content) -> Html:
 
 def _interval(row: MeanReturn) -> str:
     if row.lower_bound is not None:
-        return f"lower bound {figure(row.lower_bound)}, if the automaton is right"
+        return f"lower bound {figure(row.lower_bound)}"
     return f"95 % interval {_range(row)}" if _range(row) else "interval unknown"
 
 
@@ -73,7 +74,8 @@ def returns(content: Content) -> list[str]:
     rows = [(row.label, _value(row), _range(row)) for row in content.worth]
     caption = "Mean return per episode. Dots are estimates, lines are 95 % intervals."
     if any(row.lower_bound is not None for row in content.worth):
-        caption += " The line of the predicted plan begins at its lower bound, which has no confidence level."
+        caption += " The line of the predicted plan begins at its lower bound"
+        caption += "." if content.judged else ", which has no confidence level."
     parts = [
         tag("p", "The return of an episode is the sum of its rewards. Mean returns over many episodes are compared."),
         tag("figure", intervals_svg(content.worth), tag("figcaption", caption)),
@@ -112,7 +114,7 @@ def _starts(content: Content) -> list[str]:
     ]
     head = ("State", "First observation", "Share of episodes", "Log", "Plan")
     left_out = f"; {content.starts_left_out:,} more are omitted" if content.starts_left_out else ""
-    caption = f"Value on the automaton by first observation, before the correction for merged histories{left_out}"
+    caption = f"Value on the automaton by first observation{left_out}"
     whole = table(caption, head, rows, numbers=(2, 3, 4), wide=(1,))
     return [tag("h3", "By first observation"), whole, tag("p", _correction(content), class_="note")]
 
@@ -121,7 +123,6 @@ def _correction(content: Content) -> str:
     """Explain why the values of a plan differ from its predicted mean return."""
     return (
         "Values on the automaton use observed frequencies as probabilities and assume that all histories in a state "
-        f"have the same future. The predicted mean return of the plan, {_value(content.worth[1])}, is corrected for "
-        "merged histories: it uses the outcomes of each history's own episodes. It therefore differs from the mean of "
-        "the plan's values."
+        f"have the same future. The predicted mean return, {_value(content.worth[1])}, comes from episodes that the "
+        "plan was not made from. It therefore differs from the mean of the plan's values."
     )

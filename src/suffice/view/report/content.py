@@ -18,6 +18,7 @@ from suffice.models.header import Header
 from suffice.models.model import Model
 from suffice.models.model_data import ended_states
 from suffice.models.sentences import forecast_of, sentences
+from suffice.models.summary import ADVICE
 from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.off_policy import OffPolicyEvaluation
 from suffice.view.report.structure import (
@@ -46,7 +47,7 @@ from suffice.view.report.texts import (
 )
 
 MOST_STATES, MOST_CHANGES, MOST_UNDECIDED, MOST_GAPS = 12, 20, 6, 6  # rows of the tables
-FOLLOW, KEEP, NO_PLAN = "Follow the plan", "Keep the logged behaviour", "No plan"  # headings
+NO_PLAN = "No plan"  # heading
 
 
 def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str) -> Content:
@@ -62,11 +63,12 @@ def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str)
     plan, forecast = about.plan, forecast_of(about)
     return Content(
         title=title or "Report on a learned policy",
-        verdict=NO_PLAN if plan is None else FOLLOW if plan.verdict == "follow" else KEEP,
+        verdict=NO_PLAN if plan is None else ADVICE[plan.verdict],
         verdict_code=None if plan is None else plan.verdict,
         verdict_reasons=[] if plan is None else list(plan.verdict_reasons),
         verdict_sentence="" if forecast is None else str(forecast.verdict),
         lower_bound=None if plan is None else plan.lower_bound,
+        judged=plan is not None and (plan.judged is not None or plan.split),
         sure=None if plan is None else 1 - plan.delta,
         warnings=warnings(about),
         unnoticed=detection_limit(about),
@@ -169,7 +171,7 @@ def _worth(model: Model) -> list[MeanReturn]:
         for value, off in ((plan.behaviour_value, error), (plan.predicted, plan.predicted_error))
     )
     predicted = _mean_return("The plan, predicted", "plan (predicted)", prediction, policy=True)
-    if not plan.split:
+    if not plan.split and plan.lower_bound is not None:
         predicted = msgspec.structs.replace(predicted, lower_bound=plan.lower_bound)
     return [_mean_return("The log", "log", log), predicted]
 

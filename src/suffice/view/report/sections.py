@@ -17,6 +17,8 @@ SETTINGS = {"confidence of the lower bound": "nominal level of the lower bound"}
 NEXT = {
     "follow": "Try the plan on a small scale and compare its mean return with the prediction. More episodes would help "
     "most in the following cases.",
+    "no difference": "Nothing better than the logged behaviour was found. More episodes may show smaller differences; "
+    "they would help most in the following cases.",
     "keep": "Log more episodes and learn again. They would help most in the following cases.",
 }
 
@@ -81,8 +83,8 @@ def _policy(content: Content, changes: list[PolicyChange]) -> list[str]:
         "The plan differs from the log in these states, the most important first. In all other states it does what the "
         "log did."
         if content.verdict_code == "follow"
-        else "The advice is to keep the logged behaviour. The plan would differ from it in these states, the most "
-        "important first, but the log does not show well enough that this is better."
+        else "The advice is not to change the logged behaviour. The plan would differ from it in these states, the "
+        "most important first, but the log does not show well enough that this is better."
     )
     text = (
         f"{differs} The gain is the increase in expected return of each such decision over the logged behaviour in "

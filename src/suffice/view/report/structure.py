@@ -71,7 +71,7 @@ class MeanReturn(msgspec.Struct, frozen=True):
     high: float | None
     policy: bool  # True for the plan, False for the log
     label: str  # name on the page
-    lower_bound: float | None = None  # on the page instead of the interval, if that has no confidence level
+    lower_bound: float | None = None  # on the page instead of the interval
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ class Start(msgspec.Struct, frozen=True):
     share: float
     common: str
     varies: str
-    plan: float  # value of the plan on the automaton, not corrected for merged histories
+    plan: float  # value of the plan on the automaton
     log: float  # value of the behaviour policy on the automaton
 
 
@@ -120,6 +120,7 @@ class Content(msgspec.Struct, frozen=True):
     verdict_reasons: list[str]  # codes, the decisive one first
     verdict_sentence: str
     lower_bound: float | None  # of the plan's mean return
+    judged: bool  # whether episodes that the plan was not made from give prediction and bound
     sure: float | None  # confidence of the lower bound
     warnings: list[str]
     unnoticed: str

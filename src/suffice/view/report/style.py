@@ -21,6 +21,7 @@ nav a{margin-right:1.1rem;white-space:nowrap}
 .verdict{margin:1.4rem 0;padding:1.1rem 1.3rem;border-radius:.6rem;background:var(--panel);
 border-left:6px solid var(--log)}
 .verdict.good{background:var(--good-page);border-color:var(--good)}
+.verdict.even{background:var(--panel);border-color:var(--line)}
 .verdict.wait{background:var(--wait-page);border-color:var(--wait)}
 .verdict strong{display:block;font-size:1.35rem;line-height:1.3}
 .good strong{color:var(--good)}

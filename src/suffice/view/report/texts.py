@@ -125,7 +125,12 @@ def warnings(about: Header) -> list[str]:
     if forecast is not None and usual is not None and usual > LARGE_DIFFERENCE:
         texts.append(
             "The log is small for what it records. " + detection_limit(about) + " If different states were merged, "
-            "the plan may return less than its lower bound."
+            "the plan may return less than predicted."
+        )
+    if forecast is not None and "automaton_does_not_fit" in forecast.verdict.reasons:
+        texts.append(
+            "Held-out episodes do not fit the automaton: what happened before a state helps to predict what follows "
+            "it, so states are missing. The lower bound allows for that, the prediction does not."
         )
     if forecast is not None and forecast.beyond_log:
         texts.append("The predicted mean return is higher than the return of every logged episode.")
@@ -149,12 +154,19 @@ def assumptions(model: Model) -> list[str]:
             f"{percent(about.forced_share, 1)} of the data were merged into a state that they differ from, because "
             f"they were too rare for a state of their own ({parameter('cut', about.cut)})."
         )
-    if about.plan is not None and not about.plan.split:
+    if about.plan is not None and about.plan.judged is not None:
+        texts.append(
+            f"Prediction, lower bound and advice come from cross-fitting on {about.plan.judged:,} episodes: plans made "
+            "in the same way from two thirds of them are judged by the others. The plan of this model comes from all "
+            "episodes, and is assumed to be at least as good as those on average. Memory that acts only many steps "
+            "later may remain unnoticed; a small trial is more reliable."
+        )
+    elif about.plan is not None and not about.plan.split:
         texts.append(
             "Automaton, plan and prediction are based on the same episodes, which makes the prediction optimistic. "
             "Held-out episodes, or better a small trial, are more reliable."
         )
-    if about.plan is not None:
+    if about.plan is not None and about.plan.judged is None:
         texts.append(
             "Prediction and lower bound assume that the automaton is correct. They do not include errors due to "
             "histories that were merged for lack of evidence."

@@ -1,0 +1,158 @@
+"""Cross-fitting judges a plan by episodes that neither the plan nor its automaton was made from.
+
+The log is divided into three parts. From each two of them an automaton and a plan are made in the same way as those of
+the model, and evaluated on the third (`held_out_value`). The mean of the three values is the prediction. It concerns
+plans made from two thirds of the log; the model's own plan comes from all of it, and is assumed to be worth at least as
+much on average. Three results follow:
+
+*gain*         the difference between prediction and logged return, on the same episodes, with its standard error
+*fit*          the largest z of the lack-of-fit tests: whether what came before a state predicts what follows it
+*lower bound*  the smallest one of the one-sided bounds with and without refinement; if the automaton does not fit,
+               the refinement by whole histories counts too, which needs no automaton. Without refinement, cells
+               with few visits count by the rule of three: n equal outcomes leave 3/n of the range possible
+
+Of a long log a sample is judged, so that the cost is bounded. Theory: docs/theory.md, section 6; docs/decisions/0033.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.automata.rdp import RDP
+from suffice.data.episodes import Episodes
+from suffice.data.possible_returns import reward_ranges
+from suffice.evidence.estimates import Estimate
+from suffice.kernels.array_types import Float
+from suffice.planning.held_out_value import HeldOutPlan, HeldOutValue
+from suffice.planning.plan import Plan
+
+FOLDS = 3
+FEWEST_EPISODES = 30  # of fewer no plan can be judged
+MOST_STEPS = 1 << 22  # of longer logs a sample is judged
+RULE_OF_THREE = 2 * 3 / 1.645  # factor that turns 1.645 errors of half a range per visit into three ranges
+MISFIT = 3.0  # z from which an automaton does not fit: one-sided level 0.0013
+ALWAYS = ("edge", "two edges", "first observation")  # refinements that always count for the lower bound
+
+Plans = Callable[[Episodes], tuple[RDP, Plan]]
+
+
+@dataclass(frozen=True, slots=True)
+class CrossFit:
+    """What held-out episodes show about plans that were made like the plan of a model.
+
+    Attributes
+    ----------
+    predicted
+        Mean return of the plans, with its standard error.
+    gain
+        Difference between the plans' and the logged return, with its standard error.
+    lower_bound
+        One-sided lower bound of the plans' return, of level 1 − δ if what came before matters at most as far as the
+        refinements show.
+    misfit
+        Largest z of the lack-of-fit tests. From 3 on the automata do not fit.
+    episodes
+        Number of episodes that were judged.
+    """
+
+    predicted: Estimate
+    gain: Estimate
+    lower_bound: float
+    misfit: float
+    episodes: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether no lack-of-fit test rejects the automata."""
+        return self.misfit < MISFIT
+
+
+class _Fold(NamedTuple):
+    """A plan with the held-out episodes that judge it."""
+
+    plan: HeldOutPlan
+    episodes: Episodes
+    logged: float  # mean return of these episodes
+    influence: Float  # [n] their influence on it
+
+    @classmethod
+    def of(cls, plan: HeldOutPlan, episodes: Episodes) -> _Fold:
+        rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
+        returns = rewards[episodes.word[1:]].sum(axis=0)
+        mean = float(np.average(returns, weights=episodes.weight))
+        return cls(plan, episodes, mean, (returns - mean) / episodes.total)
+
+
+def cross_fit(episodes: Episodes, make_plan: Plans, rng: np.random.Generator, delta: float = 0.05) -> CrossFit | None:
+    """Judge the plans that a function makes from episodes.
+
+    Parameters
+    ----------
+    episodes
+        Episodes in an order that depends on their content alone, because sums of floats depend on it.
+    make_plan
+        Function that learns an automaton from episodes and makes a plan on its layers.
+    rng
+        Random numbers that divide the episodes.
+    delta
+        Level of the lower bound.
+
+    Returns
+    -------
+    CrossFit or None
+        What held-out episodes show; None if there are too few.
+    """
+    if episodes.total < FEWEST_EPISODES:
+        return None
+    ranges = reward_ranges(episodes)
+    spans, possible = (ranges.high - ranges.low)[1:], ranges.returns()
+    parts, folds = _divide(episodes, rng), []
+    for i, part in enumerate(parts):
+        rdp, plan = make_plan(Episodes.beside([other for j, other in enumerate(parts) if j != i]))
+        folds.append(_Fold.of(HeldOutPlan(rdp, plan, part, spans), part))
+    misfit = max(_z([fold.plan.fit(name) for fold in folds]) for name in _tested(rdp))
+    base = [fold.plan.value() for fold in folds]
+    refined = [*ALWAYS, "history"] if misfit >= MISFIT else ALWAYS
+    bounds = [_combined(folds, base, caution=RULE_OF_THREE)]
+    bounds += [_combined(folds, [fold.plan.value(name) for fold in folds]) for name in refined]
+    lower = min(bound.within(possible).lower(delta) for bound in bounds)
+    predicted = _combined(folds, base)
+    logged = math.fsum(fold.logged for fold in folds) / FOLDS
+    gain = Estimate(predicted.value - logged, _combined(folds, base, against_log=True).error)
+    return CrossFit(predicted.within(possible), gain, lower, misfit, episodes.total)
+
+
+def _tested(rdp: RDP) -> tuple[str, ...]:
+    """Return the refinements that an automaton is tested with; layers know the step."""
+    return (*ALWAYS, "step") if rdp.stationary else ALWAYS
+
+
+def _divide(episodes: Episodes, rng: np.random.Generator) -> list[Episodes]:
+    """Divide the episodes at random into parts of equal size."""
+    parts, rest = [], episodes
+    for left in range(FOLDS, 1, -1):
+        rest, part, _ = rest.divide(1 / left, rng)
+        parts.append(part)
+    return [*parts, rest]
+
+
+def _z(tests: list[tuple[float, float]]) -> float:
+    """Return the standardised sum of the statistics of all folds."""
+    variance = math.fsum(variance for _, variance in tests)
+    return math.fsum(excess for excess, _ in tests) / math.sqrt(variance) if variance > 0 else 0.0
+
+
+def _combined(
+    folds: list[_Fold], values: list[HeldOutValue], against_log: bool = False, caution: float = 1.0
+) -> Estimate:
+    """Return the mean of the values of all folds, with its error or that of its difference from the logged return."""
+    variances = [
+        value.variance(fold.episodes.weight, fold.influence if against_log else 0.0, caution)
+        for fold, value in zip(folds, values, strict=True)
+    ]
+    return Estimate(math.fsum(value.value for value in values) / FOLDS, math.sqrt(math.fsum(variances)) / FOLDS)

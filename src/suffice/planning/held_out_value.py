@@ -1,0 +1,398 @@
+"""Estimate the return of a plan from episodes that neither the plan nor its automaton was made from.
+
+The episodes are walked along the automaton. With the frequencies of what followed each *cell* (a node and an action),
+backward induction gives the value of the plan, and forward recursion the probability d of each cell under the plan. The
+estimate is linear in what an episode shows, to first order: a visit of cell c with reward r and next node y adds
+
+    d(c) / (n_c + 1) · (r + V(y) − Q(c))
+
+to it, its *influence*. The variance of the estimate is the sum of the squared influences of independent episodes. Cells
+with few visits get one more visit, worth what the training episodes predict, and the variance of a visit that is half
+of the possible range away, because a few visits that happen to agree prove little.
+
+Nodes are the states of the automaton or, to notice merges that matter for the value, *refinements* of them by what came
+before: the edge that led to the state, the last two edges, the first observation, or the whole history. If the
+automaton is right, all of them have the same expectation. If it is wrong, refined nodes show part of the error, and
+their larger variance the rest. In a stationary automaton nodes are the same at every step, and so are the frequencies,
+except at the last step, where the log is cut.
+
+The same refinements give a test of the automaton (`lack_of_fit`). Theory: docs/theory.md, section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from suffice.automata.rdp import BEHAVE, RDP
+from suffice.automata.state_tracker import StateTracker
+from suffice.data.alphabet import PAD, Value
+from suffice.data.episodes import Episodes
+from suffice.kernels.array_types import Float, Int64
+from suffice.planning.plan import Plan
+
+ENDED = -1  # action after the end of an episode, and the node that it leads to
+TABLE_SIZE = 1 << 16  # keys below this number, or four times their number, are found in a table instead of by sorting
+
+
+class HeldOutValue(NamedTuple):
+    """Estimated return of a plan, and how much each episode contributes to its error."""
+
+    value: float
+    influence: Float  # [n] of one episode each; with weights, of one of the episodes that it stands for
+    rare: float  # variance that is added for cells with few visits
+
+    def variance(self, weight: Int64 | None, less: Float | float = 0.0, caution: float = 1.0) -> float:
+        """Return the variance of the estimate, or of its difference from a mean with influences `less`.
+
+        `caution` is the factor by which the error of cells with few visits counts more.
+        """
+        squares = (self.influence - less) ** 2
+        return float(np.sum(squares if weight is None else weight * squares)) + caution**2 * self.rare
+
+
+class HeldOutPlan:
+    """A plan walked by held-out episodes: its value and the fit of its automaton, by refinement.
+
+    Parameters
+    ----------
+    rdp
+        The automaton. The plan is one on its layers: see `RDP.layered`.
+    plan
+        The plan.
+    episodes
+        Held-out episodes, with the horizon of the automaton.
+    spans
+        [H] difference between the largest and the smallest possible reward of each decision.
+    """
+
+    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes, spans: Float) -> None:
+        self._walk = _walk(rdp, plan, episodes)
+        self._left = np.cumsum(spans[::-1])[::-1]  # [H] range of the return from each decision on
+        self._base = _Recursion(self._walk, _states(self._walk), self._left)
+
+    def value(self, refinement: str | None = None) -> HeldOutValue:
+        """Estimate the return of the plan, with nodes refined by one of `REFINEMENTS`."""
+        if refinement is None:
+            return self._base.estimate()
+        return _Recursion(self._walk, self._refined(refinement), self._left, self._base).estimate()
+
+    def fit(self, refinement: str) -> tuple[float, float]:
+        """Return the statistic of the lack-of-fit test, less its expectation, and its variance (`lack_of_fit`)."""
+        return lack_of_fit(self._walk, self._base.nodes, self._refined(refinement))
+
+    def _refined(self, refinement: str) -> _Nodes:
+        return self._base.nodes.divide(REFINEMENTS[refinement](self._walk))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walk:
+    """Held-out episodes along an automaton; row t of [H, n] is the t-th decision, counted from 0."""
+
+    place: Int64  # [H, n] place before each decision; those of a layer are numbered one after the other
+    symbol: Int64  # [H, n] symbol that led there
+    action: Int64  # [H, n] number of the action; A if the automaton does not have it, ENDED after the end
+    reward: Float  # [H, n]
+    weight: Float  # [n]
+    target: list[Float]  # [H] tables [P, A + 1] of the plan's action probabilities
+    prior: list[Float]  # [H] tables [P] of the values of places, from the training episodes
+    pooled: bool  # whether all decisions share their nodes, as in a stationary automaton
+
+
+def _walk(rdp: RDP, plan: Plan, episodes: Episodes) -> _Walk:
+    word, codes = episodes.word, episodes.letters[:, 0]
+    known: dict[Value | None, int] = {action: number for number, action in enumerate(rdp.alphabet.actions)}
+    numbers = np.array([known.get(episodes.alphabet.action(code), len(known)) for code in codes.tolist()])
+    tracker = StateTracker.of(rdp)
+    order = np.argsort(np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))]), kind="stable")
+    target, prior = (_stationary_plan if rdp.stationary else _layered_plan)(rdp, plan, tracker, order)
+    return _Walk(
+        place=np.argsort(order)[tracker.along(episodes)[:-1]],
+        symbol=episodes.symbols()[1][word[:-1]].astype(np.int64),
+        action=np.where(codes > PAD, numbers, ENDED)[word[1:]],
+        reward=np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word[1:]],
+        weight=np.ones(episodes.n) if episodes.weight is None else episodes.weight.astype(float),
+        target=target,
+        prior=prior,
+        pooled=rdp.stationary,
+    )
+
+
+def _layered_plan(rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64) -> tuple[list[Float], list[Float]]:
+    """Return the plan's action probabilities and values by place, which are the same tables for all decisions."""
+    values = np.concatenate([plan.values, _mean_by_layer(rdp, plan)])[order]
+    return [_frequencies(tracker.choices(plan.actions))[order]] * rdp.horizon, [values] * rdp.horizon
+
+
+def _stationary_plan(rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64) -> tuple[list[Float], list[Float]]:
+    """Return the plan's action probabilities and values by place, for each decision; the plan is one on layers."""
+    layered, state = rdp.unroll()
+    layer, inner = layered.layer_of(), np.arange(layered.n_states - 1)
+    usual, mean = _frequencies(tracker.choices(np.full(rdp.n_states, BEHAVE))), _mean_by_layer(layered, plan)
+    target, prior = [], []
+    for t in range(1, rdp.horizon + 1):
+        copies = inner[layer[inner] == t]
+        acting = copies[plan.actions[copies] != BEHAVE]
+        chances, values = usual.copy(), np.full(len(usual), mean[t])
+        chances[state[acting]] = 0.0
+        chances[state[acting], plan.actions[acting]] = 1.0
+        values[state[copies]] = plan.values[copies]
+        target.append(chances[order])
+        prior.append(values[order])
+    return target, prior
+
+
+def _mean_by_layer(rdp: RDP, plan: Plan) -> Float:
+    """Return the mean value of each layer over the training episodes, for histories that have left the automaton."""
+    layer, visits = rdp.layer_of(), rdp.counts.sum(axis=1)
+    return np.asarray(np.bincount(layer, visits * plan.values) / np.maximum(np.bincount(layer, visits), 1))
+
+
+def _frequencies(choices: Int64) -> Float:
+    """Return the probabilities [P, A + 1] of choices: uniform where nothing is known, 0 for unknown actions."""
+    total = choices.sum(axis=1, keepdims=True)
+    chances = np.where(total > 0, choices / np.maximum(total, 1), 1 / choices.shape[1])
+    return np.pad(chances, ((0, 0), (0, 1)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Nodes:
+    """Nodes of the decisions; those of a layer are numbered one after the other."""
+
+    node: Int64  # [H, n] node before each decision
+    place: Int64  # [U] place of each node
+    base: Int64  # [U] the same node without refinement
+
+    def divide(self, extra: Int64) -> _Nodes:
+        """Divide nodes by a further number [H, n]."""
+        size = int(extra.max()) + 1
+        keys, node = distinct(self.node * size + extra)
+        return _Nodes(node, self.place[keys // size], keys // size)
+
+
+def _states(walk: _Walk) -> _Nodes:
+    """Make one node for each place that occurs."""
+    places, node = distinct(walk.place)
+    return _Nodes(node, places, np.arange(len(places)))
+
+
+def _edges(walk: _Walk, before: Int64) -> Int64:
+    """Number the pairs [H, n] of what was before the previous decision and the symbol that followed it."""
+    shifted = np.concatenate([np.zeros_like(before[:1]), before[:-1] + 1])
+    return distinct(shifted * (int(walk.symbol.max()) + 1) + walk.symbol)[1]
+
+
+def _histories(walk: _Walk) -> Int64:
+    """Number the histories [H, n]."""
+    found, size, used = np.empty_like(walk.symbol), int(walk.symbol.max()) + 1, 0
+    history = np.zeros_like(walk.symbol[0])
+    for t, symbol in enumerate(walk.symbol):
+        keys, history = distinct(history * size + symbol)
+        found[t] = history + used
+        used += len(keys)
+    return found
+
+
+REFINEMENTS: dict[str, Callable[[_Walk], Int64]] = {  # what came before each decision, as numbers [H, n]
+    "edge": lambda walk: _edges(walk, walk.place),
+    "two edges": lambda walk: _edges(walk, _edges(walk, walk.place)),
+    "first observation": lambda walk: np.broadcast_to(walk.symbol[0], walk.symbol.shape),
+    "step": lambda walk: np.broadcast_to(np.arange(len(walk.symbol))[:, None], walk.symbol.shape),
+    "history": _histories,
+}
+
+
+def lack_of_fit(walk: _Walk, states: _Nodes, refined: _Nodes) -> tuple[float, float]:
+    """Test whether what came before a state predicts what follows an action there.
+
+    For each cell, the table of refined nodes against outcomes (reward and next node) has Pearson's X². If the automaton
+    is right, all ways to distribute the outcomes of a cell over its visits are equally likely, which gives the exact
+    mean and variance of X² (Haldane, 1940). The last decision is left out, because nothing is observed after it.
+
+    Returns
+    -------
+    tuple of float
+        The sum of X² over all cells, less its mean, and its variance.
+    """
+    last, actions = len(walk.action) - 1, walk.target[0].shape[1]
+    live = walk.action[:last] != ENDED
+    if not live.any():
+        return 0.0, 0.0
+    action = walk.action[:last][live]
+    times = np.broadcast_to(walk.weight, live.shape)[live]
+    after = np.where(walk.action[1:] == ENDED, 0, states.node[1:] + 1)[live]
+    outcome = distinct(
+        after * len(rewards := np.unique(walk.reward)) + np.searchsorted(rewards, walk.reward[:last][live])
+    )
+    keys, cell = distinct(states.node[:last][live] * actions + action)
+    row_keys, row = distinct(refined.node[:last][live] * actions + action)
+    column_keys, column = distinct(cell * len(outcome[0]) + outcome[1])
+    pairs, pair = distinct(row * len(column_keys) + column)
+    of_row, of_column = np.divmod(pairs, len(column_keys))
+    n, rows, columns, both = (
+        np.bincount(place, times, len(found))
+        for place, found in ((cell, keys), (row, row_keys), (column, column_keys), (pair, pairs))
+    )
+    cell_of_column = column_keys // len(outcome[0])
+    cell_of_row = np.zeros(len(row_keys), np.int64)
+    cell_of_row[row] = cell
+    squares = np.bincount(cell_of_column[of_column], both**2 / (rows[of_row] * columns[of_column]), len(keys))
+    n, visits = np.maximum(n, 4.0), n
+    spread = []
+    for cells, counts in ((cell_of_row, rows), (cell_of_column, columns)):
+        size = np.bincount(cells, minlength=len(keys))
+        reciprocal = np.bincount(cells, 1 / counts, len(keys))
+        spread.append((size, (size - 1) * (n - size) / (n - 1), (n * reciprocal - size**2) / (n - 2)))
+    (r, v1, w1), (c, v2, w2) = spread
+    excess = n * (squares - 1) - (r - 1) * (c - 1) * n / (n - 1)
+    variance = 2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n**2 / (n - 1) * w1 * w2
+    tested = (visits > 3) & (r > 1) & (c > 1)  # in other cells X² is constant, or has no variance
+    return float(excess[tested].sum()), float(variance[tested].sum())
+
+
+def distinct(keys: Int64) -> tuple[Int64, Int64]:
+    """Return the distinct keys, which are not negative, in order, and the place of each key among them."""
+    size = int(keys.max(initial=-1)) + 1
+    if size > max(TABLE_SIZE, 4 * keys.size):
+        found, place = np.unique(keys, return_inverse=True)
+        return found, place.reshape(keys.shape)
+    present = np.zeros(size, bool)
+    present[keys] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
+
+
+class _Cells:
+    """Pairs of a node and an action, with what followed them: of one decision, or of all that share their nodes."""
+
+    def __init__(self, node: Int64, action: Int64, reward: Float, weight: Float, after: Int64, actions: int) -> None:
+        """Count [T, n] decisions; `after` are the next nodes."""
+        self.live = action != ENDED  # [T, n]
+        self.key, self.cell = distinct(node[self.live] * actions + action[self.live])
+        self.node, self.action = np.divmod(self.key, actions)  # [C]
+        self.reward, times = reward[self.live], np.broadcast_to(weight, action.shape)[self.live]
+        size = len(self.key)
+        self.n = np.bincount(self.cell, times, size)  # [C] visits
+        self.rewards = np.bincount(self.cell, times * self.reward, size)  # [C]
+        width = int(after.max(initial=ENDED)) + 2
+        pairs, self.arrow = distinct(self.cell * width + after[self.live] + 1)
+        self.source, self.after = np.divmod(pairs, width) - np.array([[0], [1]])  # [K] cells with the next node
+        self.times = np.bincount(self.arrow, times, len(self.source))  # [K]
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin the sums over decisions that `_Recursion` makes in its forward pass."""
+        self.share, self.expected, self.rare = (np.zeros(len(self.n)) for _ in range(3))  # [C]
+        self.later = np.zeros(len(self.source))  # [K]
+
+    def gains(self, values: Float) -> Float:
+        """Return [C], the sum of reward and next value over the visits of each cell."""
+        later = np.bincount(self.source, self.times * self.following(values), len(self.n))
+        return np.asarray(self.rewards + later)
+
+    def following(self, values: Float) -> Float:
+        """Return [K], the values of the nodes that followed, 0 after the end."""
+        return np.where(self.after == ENDED, 0.0, values[np.maximum(self.after, 0)])
+
+    def influence(self) -> Float:
+        """Return [n], the influence of the decisions of each episode."""
+        found = np.zeros(self.live.shape)
+        found[self.live] = self.share[self.cell] * self.reward + self.later[self.arrow] - self.expected[self.cell]
+        return np.asarray(found.sum(axis=0))
+
+
+class _Recursion:
+    """Values of nodes under a plan, by backward induction, and influences, by forward recursion."""
+
+    def __init__(self, walk: _Walk, nodes: _Nodes, left: Float, base: _Recursion | None = None) -> None:
+        """Compute the values; `base` is the recursion without refinement, which rarely visited cells lean on."""
+        self.nodes, self._walk, self._left, self._base = nodes, walk, left, base
+        horizon = len(walk.action)
+        low, high = nodes.node.min(axis=1), nodes.node.max(axis=1) + 1
+        if walk.pooled:
+            low, high = np.zeros_like(low), np.full_like(high, len(nodes.place))
+        self._range = [slice(*pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]  # [H] nodes
+        self._node = nodes.node - low[:, None]  # [H, n] numbered from 0 in each layer
+        self._cells = self._count()
+        self._chance: list[Float] = []  # [H] of [C] probability of each cell's action under the plan
+        self._q: list[Float] = []  # [H] of [C]
+        self._v: list[Float] = []  # [H] of [U]
+        after = np.zeros(1)
+        for t in range(horizon - 1, -1, -1):
+            after = self._backward(t, after)
+        for values in (self._chance, self._q, self._v):
+            values.reverse()
+
+    def _count(self) -> list[_Cells]:
+        """Count the cells of each decision. A stationary automaton has two tables, one for the last decision."""
+        walk, node = self._walk, self._node
+        ends = np.vstack([walk.action[1:] == ENDED, np.ones((1, node.shape[1]), bool)])
+        after = np.where(ends, ENDED, np.vstack([node[1:], node[:1]]))
+        actions = walk.target[0].shape[1]
+
+        def cells(rows: slice) -> _Cells:
+            return _Cells(node[rows], walk.action[rows], walk.reward[rows], walk.weight, after[rows], actions)
+
+        last = len(node) - 1
+        if walk.pooled:
+            return [cells(slice(0, last))] * last + [cells(slice(last, None))]
+        return [cells(slice(t, t + 1)) for t in range(last + 1)]
+
+    def _backward(self, t: int, after: Float) -> Float:
+        """Compute the values of the cells and nodes of a decision from those of the next."""
+        cells, here = self._cells[t], self._range[t]
+        place = self.nodes.place[here]
+        if self._base is None:
+            prior = self._walk.prior[t][place]
+            prior_of_cell = prior[cells.node]
+        else:
+            prior, prior_of_cell = self._base.look_up(t, self.nodes.base[here], cells)
+        chance = self._walk.target[t][place[cells.node], cells.action]
+        q = (cells.gains(after) + prior_of_cell) / (cells.n + 1)
+        known = np.bincount(cells.node, chance, len(place))
+        v = np.bincount(cells.node, chance * q, len(place)) + (1 - known) * prior
+        self._chance.append(chance)
+        self._q.append(q)
+        self._v.append(v)
+        return v
+
+    def look_up(self, t: int, node: Int64, cells: _Cells) -> tuple[Float, Float]:
+        """Return the values of nodes [U], given as in `_Nodes.base`, and of cells [C] on refined nodes."""
+        own, node = self._cells[t], node - self._range[t].start
+        actions = self._walk.target[t].shape[1]
+        return self._v[t][node], self._q[t][np.searchsorted(own.key, node[cells.node] * actions + cells.action)]
+
+    def estimate(self) -> HeldOutValue:
+        """Return the value of the plan, and the influence of each episode."""
+        weight, node = self._walk.weight, self._node[0]
+        total = weight.sum()
+        first = self._v[0][node]
+        value = float((weight * first).sum() / total)
+        tables = list({id(cells): cells for cells in self._cells}.values())
+        for cells in tables:
+            cells.clear()
+        missing = self._forward(np.bincount(node, weight, len(self._v[0])) / total)
+        influence = (first - value) / total
+        for cells in tables:
+            influence = influence + cells.influence()
+        return HeldOutValue(value, influence, missing + float(sum((cells.rare**2).sum() for cells in tables)))
+
+    def _forward(self, share: Float) -> float:
+        """Add up the plan's use of each cell; return the variance of actions that were not seen at all in a node."""
+        missing, horizon = 0.0, len(self._cells)
+        for t, (cells, chance, q) in enumerate(zip(self._cells, self._chance, self._q, strict=True)):
+            flow = share[cells.node] * chance  # [C] probability of the cell under the plan
+            unknown = share - np.bincount(cells.node, flow, len(share))
+            missing += float(((unknown * self._left[t] / 2) ** 2).sum())
+            per_visit = flow / (cells.n + 1)
+            cells.share += per_visit
+            cells.expected += per_visit * q
+            cells.rare += per_visit * self._left[t] / 2
+            if t + 1 < horizon:
+                cells.later += per_visit[cells.source] * cells.following(self._v[t + 1])
+                goes_on = cells.after != ENDED
+                moved = (flow / cells.n)[cells.source] * cells.times
+                share = np.asarray(np.bincount(cells.after[goes_on], moved[goes_on], len(self._v[t + 1])), float)
+        return missing
