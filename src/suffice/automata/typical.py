@@ -1,4 +1,4 @@
-"""Typical histories of states: for each state a shortest one, by the most frequent transitions.
+"""Typical histories, which lead to each state in as few steps as possible and by the most frequent transitions.
 
 Only the last transition of each history is stored, and histories are built on request: those of all states of a long
 horizon would take memory that grows with the square of the horizon.

@@ -105,7 +105,7 @@ def _refuse_if_too_long(learned: Learned) -> None:
     unit = 10 ** max(0, math.floor(math.log10(shorter)))
     raise SettingsError(
         f"refinement of an automaton with {horizon:,} layers would compare {compared:,} tables of outcomes, which "
-        f"takes hours. Cut the episodes with {parameter('horizon', max(1, int(shorter // unit) * unit))}, or use "
+        f"may take hours. Cut the episodes with {parameter('horizon', max(1, int(shorter // unit) * unit))}, or use "
         f"{parameter('second_look', False)}."
     )
 
