@@ -38,9 +38,17 @@ ESTIMATORS = ("log", "model_based", "importance", "doubly_robust")
 def assert_same(found: dict[str, Any], right: Any) -> None:
     for name in ESTIMATORS:
         estimate = getattr(right, name)
-        assert (found[f"{name}_value"], found[f"{name}_value_stderr"]) == tuple(estimate)
-        assert found[f"{name}_interval"] == list(estimate.interval())
-    assert (found["mean_return"], found["mean_return_stderr"]) == tuple(right.doubly_robust)
+        if estimate.known:
+            assert (found[f"{name}_value"], found[f"{name}_value_stderr"]) == estimate[:2]
+            assert found[f"{name}_interval"] == list(estimate.interval())
+        else:
+            assert found[f"{name}_value"] is found[f"{name}_value_stderr"] is found[f"{name}_interval"] is None
+        assert found[f"{name}_unknown"] == right.unknown.get(name)
+    assert (found["mean_return"], found["mean_return_stderr"]) == (
+        found["doubly_robust_value"],
+        found["doubly_robust_value_stderr"],
+    )
+    assert found["possible_returns"] == list(right.possible)
     for name in ("effective", "matched", "unseen", "rare", "episodes"):
         assert found[name] == getattr(right, name)
     assert found["gaps"] == [gap._asdict() for gap in right.gaps]
@@ -114,16 +122,19 @@ def test_evaluate_lists_decisions_with_few_examples(here: Path) -> None:
 
 
 def test_evaluate_reports_that_no_episode_follows_the_policy(here: Path) -> None:
-    """Standard errors are null in JSON, which has no infinity."""
+    """Unknown estimates are null in JSON, which has no infinity, with a reason beside them."""
     ok("simulate", *MAZE, "--episodes", "3", "--seed", "1", "-o", "few.parquet")
     found, said = evaluated("a.model", "--log", "few.parquet"), ok("evaluate", "a.model", "--log", "few.parquet")
     assert found["matched"] == found["effective"] == 0
     for name in ("importance", "doubly_robust"):
         assert found[f"{name}_value_stderr"] is None and found[f"{name}_interval"] is None
     assert found["mean_return_stderr"] is None and found["log_value_stderr"] > 0
-    assert found["importance_value"] is None and found["doubly_robust_value"] is not None
-    assert re.search(r"^  policy, importance +not available: no episode follows the policy$", said, re.M)
-    assert re.search(r"^  policy, doubly robust .*   unknown: no episode follows the policy$", said, re.M)
+    assert found["importance_value"] is None and found["doubly_robust_value"] is None
+    assert (found["importance_unknown"], found["doubly_robust_unknown"]) == ("no_match", "wide_interval")
+    assert found["log_unknown"] is None
+    assert re.search(r"^  policy, importance +unknown: no episode follows the policy$", said, re.M)
+    wide = "the interval would span most of the possible range"
+    assert re.search(rf"^  policy, doubly robust +unknown: {wide}$", said, re.M)
     assert "nan" not in said and " inf" not in said.replace("suffice info", "")
     assert "Infinity" not in ok("evaluate", "a.model", "--log", "few.parquet", "--json")
 
@@ -138,7 +149,7 @@ def test_evaluate_uses_logged_probabilities(here: Path) -> None:
     assert_same(found, evaluate_off_policy(loaded.rdp, loaded.plan, episodes, report.propensities))
     assert found["behaviour"] == "logged"
     without = evaluated("a.model", "--log", "other.parquet")
-    assert without["importance_value"] != found["importance_value"]
+    assert without["doubly_robust_value_stderr"] != found["doubly_robust_value_stderr"]
     assert without["model_based_value"] == found["model_based_value"]
     said = ok("evaluate", "a.model", "--log", "chance.parquet", "--propensity-column", "chance")
     assert "Probabilities of the logged actions: logged in a column.\n" in said

@@ -82,9 +82,10 @@ def test_evaluate_uses_logged_propensities(tmp_path: Path) -> None:
 
 def test_evaluate_reports_that_too_few_episodes_follow_the_policy(here: Path) -> None:
     found = suffice.load("held.model").evaluate(corridor(4, seed=9))
-    assert not found.enough and math.isinf(found.doubly_robust.error)
+    assert not found.enough and math.isinf(found.doubly_robust.error) and math.isnan(found.doubly_robust.value)
     assert found.to_dict()["doubly_robust_interval"] is None and found.to_dict()["importance_value"] is None
-    assert "too few to estimate the return reliably" in str(found) and "not known" in repr(found)
+    assert "Too few episodes follow the policy" in str(found) and "not known" in repr(found)
+    assert found.interval() == found.off_policy.possible == (0, 5)
 
 
 @pytest.mark.parametrize("learned", [{}, {"plan": False}])

@@ -5,8 +5,8 @@ The estimate is per decision and self-normalised, with sums over the held-out ep
     Σ_t m_t,    m_t = Σ_i w_it r_it / Σ_i w_it
 
 Normalised weights keep it within the range of the logged rewards. With h_it = w_it / Σ_i w_it, its variance is that of
-leaving out one episode at a time, Σ_i (Σ_t h_it (r_it − m_t) / (1 − h_it))². Weights and rare rewards make it skewed,
-so the effect of one more effective episode at each step, the whole range of its rewards away, is added to the error. With
+leaving out one episode at a time, Σ_i (Σ_t h_it (r_it − m_t) / (1 − h_it))². Weights and rare rewards make it skewed:
+the effect of one more effective episode at each step, the whole range of its rewards away, is added to the error. With
 fewer than ten effective episodes, (Σw)²/Σw² at the step that has the fewest, the return is unknown. Reference: Precup,
 Sutton and Singh (2000), *Eligibility traces for off-policy policy evaluation*. Theory: docs/theory.md, section 6.
 """

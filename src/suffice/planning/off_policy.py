@@ -44,7 +44,7 @@ from suffice.planning.state_weights import state_weighted
 Unknown = Literal["no_match", "few_effective_episodes", "wide_interval"]
 
 RARE = 10  # visits below which an action counts as rare in a state
-MOST_WIDE = 2 / 3  # share of the possible range that a 95 % interval may span
+MOST_WIDE = 0.75  # share of the possible range that a 95 % interval may span before it is limited to that range
 
 
 class RareAction(NamedTuple):
@@ -90,7 +90,7 @@ class OffPolicyEvaluation(NamedTuple):
         The automaton's values, corrected by held-out returns.
     unknown
         Why an estimate is unknown, by its name: "no_match" (no episode takes only actions that the policy might take),
-        "few_effective_episodes" (fewer than ten) or "wide_interval" (more than two thirds of the possible range).
+        "few_effective_episodes" (fewer than ten) or "wide_interval" (more than three quarters of the possible range).
     possible
         The smallest and the largest possible return, by the rewards logged at each step.
     effective
@@ -186,13 +186,15 @@ def evaluate_off_policy(
     if sampled.fewest < LEAST_EFFECTIVE_EPISODES:
         unknown["importance"] = "few_effective_episodes" if sampled.matched else "no_match"
     for name, estimate in estimates.items():
-        estimates[name] = estimate.within(possible)
-        if name not in unknown and _is_wide(estimates[name]):
+        if name not in unknown and _is_wide(estimate, possible):
             unknown[name] = "wide_interval"
     rare, gaps = _coverage(rdp, plan)
     return OffPolicyEvaluation(
         log=Estimate.mean(walk.reward.sum(axis=0), episodes.weight).within(possible),
-        **{name: Estimate.unknown(possible) if name in unknown else estimates[name] for name in estimates},
+        **{
+            name: Estimate.unknown(possible) if name in unknown else found.within(possible)
+            for name, found in estimates.items()
+        },
         unknown=unknown,
         possible=possible,
         effective=sampled.effective,
@@ -204,10 +206,10 @@ def evaluate_off_policy(
     )
 
 
-def _is_wide(estimate: Estimate) -> bool:
-    """Return whether the interval of an estimate spans most of the possible range."""
+def _is_wide(estimate: Estimate, possible: PossibleReturns) -> bool:
+    """Return whether the interval of an estimate, before it is limited, spans most of the possible range."""
     low, high = estimate.interval()
-    return high - low > MOST_WIDE * (estimate.high - estimate.low)
+    return high - low > MOST_WIDE * (possible.high - possible.low)
 
 
 def _training_values(rdp: RDP, plan: Plan) -> Float:

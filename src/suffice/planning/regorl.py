@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP
 from suffice.automata.tally import Tally
+from suffice.automata.training_ranges import training_ranges
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log, run_query
 from suffice.data.possible_returns import reward_ranges
@@ -326,7 +327,9 @@ def _plan(
     main, spare, _ = episodes.divide(0.5, rng)
     drawn = two_fold(rdp.tally(main), rdp.tally(spare), planning.delta, rng)
     plan = plan_on(rdp, planning, drawn)
-    return plan, prove(rdp, plan, drawn, planning.delta), spare
+    lower, upper = prove(rdp, plan, drawn, planning.delta)
+    low, high = reward_ranges(episodes).joined(training_ranges(rdp)).returns()
+    return plan, Bracket(max(lower, low), min(upper, high)), spare
 
 
 def _exchanged(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator) -> Estimate:

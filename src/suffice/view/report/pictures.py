@@ -58,9 +58,7 @@ def intervals_svg(worth: Sequence[MeanReturn]) -> Html:
         y, kind = ROW * i + ROW // 2 + 4, "plan" if row.policy else "log"
         parts.append(tag("text", row.label, x="0", y=str(y + 4)))
         if row.value is None:
-            parts.append(
-                tag("text", "not available: too few episodes agree with the plan", x=str(LEFT + 8), y=str(y + 4))
-            )
+            parts.append(tag("text", "not available: too few episodes like the plan", x=str(LEFT + 8), y=str(y + 4)))
             continue
         if ends := reach(row):
             parts.append(tag("line", x1=x(ends[0]), x2=x(ends[1]), y1=str(y), y2=str(y), class_=f"reach {kind}"))
