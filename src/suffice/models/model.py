@@ -669,6 +669,8 @@ class Model:
                 raise ValueError("its header does not match its automaton")
             letters, symbols, layers, tau, counts = (arrays[name] for name in RDP_ARRAYS)
             rdp = RDP(alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
+            if about.episodes != rdp.counts[0].sum():
+                raise ValueError("its header has another number of episodes than its automaton")
             refuse_invalid_decisions(arrays, rdp)
             return cls(rdp, about, decisions_of(arrays, witnesses, rdp.alphabet), plan_of(about, arrays, rdp))
 

@@ -17,7 +17,16 @@ from msgspec import to_builtins
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, read_data, sources_of
 from suffice.domains.pomdp.writing import to_pomdp
-from suffice.errors import LogError, MissingError, SettingsError, alternatives, naming_options, parameter, spelled
+from suffice.errors import (
+    LogError,
+    MissingError,
+    ModelError,
+    SettingsError,
+    alternatives,
+    naming_options,
+    parameter,
+    spelled,
+)
 from suffice.files.atomic import replacing
 from suffice.models.export import to_dot, to_json
 from suffice.models.log_evaluation import evaluate_log
@@ -34,6 +43,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".svg", ".png", ".pdf", ".dot")
 EXPORTS = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}
+MOST_STEPS = 50_000  # of a stationary automaton whose layers are written
 MOST_REPLAYED = 1000  # episodes; more would make a page of hundreds of megabytes
 
 
@@ -93,6 +103,7 @@ def explore(
             f"{parameter('episodes', episodes)}: the number of episodes to replay is from 1 to {MOST_REPLAYED:,}. Try "
             f"{REPLAYED_EPISODES}."
         )
+    _refuse_long(model)
     other = Model.load(compare) if isinstance(compare, str | Path) else compare
     if path is not None:
         refuse_as_page(path)
@@ -182,8 +193,20 @@ def export(model: Model, path: str | Path | None = None, format: str | None = No
         raise SettingsError(f"{parameter('format', format)} is not a format. Choose {alternatives(EXPORTS)}.")
     if path is not None:
         _refuse_other_kind(path, format)
+    if format == "pomdp":
+        _refuse_long(model)
     text = EXPORTS[format](model)
     return text if path is None else _write(text, path)
+
+
+def _refuse_long(model: Model) -> None:
+    """Refuse a stationary automaton whose layers, one for each step, would take minutes to write."""
+    steps = model.rdp.horizon
+    if model.rdp.stationary and steps > MOST_STEPS:
+        raise ModelError(
+            f"the model has {steps:,} steps, and at most {MOST_STEPS:,} can be shown. Learn it with a smaller "
+            f"{parameter('horizon')}."
+        )
 
 
 def _refuse_input(path: str | Path, *inputs: Data) -> None:

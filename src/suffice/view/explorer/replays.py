@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
+from suffice.errors import ModelError
 from suffice.kernels.array_types import Codes, Int64
 from suffice.models.model import Model
 from suffice.view.explorer.data import plan_of
@@ -75,6 +76,8 @@ def _draw(model: Model, n: int, rng: np.random.Generator, *, follow: bool) -> Ep
             # with split data, the plan may choose actions that the automaton's half of the log lacks
             counts = np.where(chosen.any(axis=1, keepdims=True), chosen, counts)
         sums = counts.cumsum(axis=1)
+        if not sums[:, -1].all():  # only in a forged file
+            raise ModelError("the model has no counts for a state that its transitions lead to. Learn it again.")
         letters[:] = (sums <= (rng.random(n) * sums[:, -1])[:, None]).sum(axis=1)
         q = layers.tau[q, symbol_of_letter[letters]].astype(np.int64)
     return Episodes(layers.alphabet, layers.letters, word, np.ones(len(layers.letters), bool))
