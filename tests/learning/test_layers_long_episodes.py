@@ -23,7 +23,7 @@ from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.refinement import refine
 from suffice.models.log_check import check
-from suffice.models.trial import CHECK_STEPS, LEAST_STEPS, try_sample
+from suffice.models.trial import CHECK_STEPS, FIRST_STEPS, try_sample
 from suffice.view.layout import arrange
 from suffice.view.scene import expected_visits
 
@@ -169,7 +169,7 @@ def test_check_tries_only_the_first_steps_of_long_episodes() -> None:
 
 
 def test_check_tries_fewer_steps_within_a_small_budget() -> None:
-    assert try_sample(one_long(900), seconds=1e-9).steps == LEAST_STEPS
+    assert try_sample(one_long(900), seconds=1e-9).steps == FIRST_STEPS
     assert try_sample(one_long(30), seconds=1e9).steps == 30
 
 

@@ -297,7 +297,7 @@ def test_solution_sentence_states_prediction_and_logged_return() -> None:
     assert list(map(float, printed)) == pytest.approx(right, rel=5e-3)  # three digits
     assert all(len(number.partition(".")[2]) >= 2 for number in printed)
     assert "Prediction and bound come from cross-fitting" in text
-    assert text.endswith("assumed to be at least as good as those on average.") and "\n" not in text
+    assert text.endswith("assumed to be worth at least as much as those on average.") and "\n" not in text
     assert found.lower_bound is not None and found.lower_bound < found.prediction.value
 
 

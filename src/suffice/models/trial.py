@@ -291,13 +291,13 @@ def _growing_runs(episodes: Episodes, settings: Settings, clock: _Clock) -> list
     def run(n: int, asked: bool) -> _Run:
         some = _spread(episodes, n).compact()  # fewer distinct steps take less time
         done = min(sum(one.sample.n for one in runs) / total, 1)
-        report = clock.watch(RUNS_UNTIL * done, RUNS_UNTIL * min(done + n / total, 1))
+        report = clock.watch(RUNS_UNTIL * done, RUNS_UNTIL * min(done + n / total, 1)) if runs else silently
         start = perf_counter()
         learned = learn_layers(some, settings, progress=report)
         return _Run(some, learned, perf_counter() - start, asked)
 
     try:
-        for n in sizes:  # the first one also compiles
+        for n in sizes:  # the first one also compiles; it is small and always completed
             runs.append(run(n, False))
         while parts:
             last, n = runs[-1], parts[0]

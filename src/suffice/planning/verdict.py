@@ -165,7 +165,7 @@ class Forecast:
             return [
                 "Prediction and bound come from cross-fitting: plans made in the same way from two thirds of the "
                 "episodes, judged by the others. The plan of this model comes from all episodes and is assumed to be "
-                "at least as good as those on average."
+                "worth at least as much as those on average."
             ]
         return [
             "Automaton, plan and prediction come from the same episodes, so the prediction is optimistic and the lower "
