@@ -130,7 +130,7 @@ class AdaptiveLayer:
     @property
     def events(self) -> float:
         """Number of events, an upper limit of the testable ones."""
-        return sum(rung.layer.events for rung in self._rungs.values())
+        return math.fsum(rung.layer.events for rung in self._rungs.values())
 
     def judge(self, kind: int, c: int, low: Float, high: Float, delta: float) -> Judgement:
         """Compare candidate c with every state. Each rung uses its own thresholds; `low`, `high`, `delta` are ignored.
