@@ -161,8 +161,8 @@ def test_stationary_learner_is_optimal_in_table_1() -> None:
         assert all(run.mean_return == pytest.approx(best, rel=1e-3) for run in runs_of("stationary", row.name, 100_000))
 
 
-def test_stationary_learner_fails_on_t_maze_with_more_episodes() -> None:
-    """The page states a known failure; remove it there when a new study shows that it is fixed."""
+def test_curves_show_failure_of_stationary_learner_on_t_maze_that_was_fixed() -> None:
+    """The page names what the stored runs show; remove it there when a new study replaces them."""
     runs = [
         run
         for run in committed("curves").values()
@@ -174,7 +174,7 @@ def test_stationary_learner_fails_on_t_maze_with_more_episodes() -> None:
     assert all(found[n, seed] == (4, 11) for n in (30_000, 100_000) for seed in SEEDS)
     failed = [seed for seed in SEEDS if found[300_000, seed] == (1.5, 6)]
     assert failed == [103, 104] and all(found[300_000, seed] == (4, 11) for seed in SEEDS if seed not in failed)
-    assert "it is 1.5 for seeds 103 and 104: the learner finds 6 states instead of" in page()
+    assert "it was 1.5 for seeds 103 and 104: the learner found 6 states instead of" in page()
 
 
 def test_page_states_episodes_needed_by_both_tests() -> None:
