@@ -103,9 +103,7 @@ def reason(oracle: Sample) -> str:
 def test_evaluate_off_policy_agrees_with_definition(seed: int, logged: bool) -> None:
     rdp, rest = divided(seed)
     propensity = chances_of(rest, seed) if logged else None
-    other = plan_on(
-        rdp, GREEDY, rdp.tally(rest)
-    )  # as with --split: some of its actions are not in the training episodes
+    other = plan_on(rdp, GREEDY, rdp.tally(rest))  # as with --split: some actions are not in the training episodes
     for plan in (other, *(plan_on(rdp, how) for how in PLANNERS)):
         assert_as_defined(rdp, plan, rest, propensity)
 

@@ -358,7 +358,7 @@ class Model:
         >>> suffice.learn("log.parquet", hold_out=0.2).evaluate("log.parquet").n_episodes
         60
         >>> model.evaluate("more.parquet")
-        <LogEvaluation: plan 5 (4.673 to 5.327), log 2.633, by 300 episodes assumed to be new>
+        <LogEvaluation: plan 5 (4.899 to 5), log 2.633, by 300 episodes assumed to be new>
         """
         options = _load("models.log_options:LogOptions")(
             columns=columns,

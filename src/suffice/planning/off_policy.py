@@ -161,7 +161,7 @@ def evaluate_off_policy(
     >>> held_out = suffice.simulate(suffice.make("corridor").model(5), 300, 5, np.random.default_rng(2))
     >>> low, high = suffice.evaluate_off_policy(model.planned, model.plan, held_out).doubly_robust.interval(0.95)
     >>> round(low, 2), round(high, 2)
-    (4.67, 5.33)
+    (4.9, 5.0)
     """
     refuse_other_features(rdp, episodes)
     episodes = episodes.compact()  # a part of a log has only its own actions and rewards
