@@ -117,6 +117,11 @@ def forged(path: Path, change: Callable[[Any], None]) -> None:
         lambda header: header["needed"].update(states=["x"]),
         lambda header: header["promise"].pop("split"),
         lambda header: header["promise"].update(tests="many"),
+        lambda header: header["promise"].update(second_split=-1e308),
+        lambda header: header["plan"].update(predicted=1e308),
+        lambda header: header["plan"].update(behaviour_error=-1e308),
+        lambda header: header["needed"].update(states=[-1]),
+        lambda header: header.update(episodes=header["episodes"] + 1),
     ],
 )
 def test_load_refuses_unknown_codes_in_the_header(tmp_path: Path, change: Callable[[Any], None]) -> None:
@@ -133,9 +138,9 @@ def test_load_refuses_unknown_codes_in_the_header(tmp_path: Path, change: Callab
     [
         lambda header: header["plan"].update(verdict_reasons=[]),
         lambda header: header["plan"].update(split=True, max_states=None, proved_lower=None),
-        lambda header: header["plan"].update(best_return=-1e308, predicted=1e308),
+        lambda header: header["plan"].update(best_return=-1e150, predicted=1e150),
         lambda header: header.update(needed={"ladder": [""], "layers": ["x"], "left_out": [""]}),
-        lambda header: header.update(needed={"states": [-1]}),
+        lambda header: header.update(needed={"states": [0]}),
         lambda header: header.update(needed={}),
     ],
 )

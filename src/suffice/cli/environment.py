@@ -22,7 +22,7 @@ NEARLY = 0.8  # share of the address space; when more is in use, failures are du
 def prepare() -> str:
     """Make streams and variables usable; return why the program cannot run, or ""."""
     _open_streams()
-    for name in ("COLUMNS", "LINES"):  # rich would wrap endlessly at width 0
+    for name in ("COLUMNS", "LINES"):  # rich would wrap without end at width 0
         value = os.environ.get(name, "")
         if name in os.environ and not (value.isdecimal() and len(value) < 6 and NARROWEST <= int(value) <= WIDEST):
             del os.environ[name]
@@ -34,7 +34,7 @@ def prepare() -> str:
             f"the address space is limited to {limit >> 20:,} MiB (ulimit -v), and at least {LEAST_SPACE >> 20:,} MiB "
             "are needed. Raise the limit; --memory limits what suffice learn uses."
         )
-    # Each thread of a linear algebra library maps memory of its own; some wait endlessly if they do not get it.
+    # Each thread of a linear algebra library maps memory of its own; some hang if they do not get it.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     return ""
