@@ -175,7 +175,7 @@ class _Clock:
         self._share, self._least = 1.0, 0.0
 
     def until(self, share: float, least: float = 0.0) -> None:
-        """Allow what follows to run until this share of the budget is used, but for at least so many seconds."""
+        """Allow what follows to run until this share of the budget is used, but for at least `least` seconds."""
         self._share, self._least = share, least
 
     def left(self) -> float:
