@@ -20,7 +20,7 @@ from suffice.domains.registry import make
 from suffice.learning.adact_h import Settings
 from suffice.models import trial
 from suffice.models.log_check import check
-from suffice.models.trial import CHECK_SAMPLE, Progress, Trial, _ambiguous, try_sample
+from suffice.models.trial import CHECK_SAMPLE, Progress, Trial, _ambiguous, silently, try_sample
 from suffice.planning.regorl import Solution, regorl
 from support.cli import ok
 
@@ -88,16 +88,17 @@ def test_try_sample_takes_fewer_episodes_within_a_time_budget() -> None:
 
 def test_try_sample_stops_growing_when_the_next_run_would_exceed_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time is simulated: a run takes as many seconds as it has episodes; 60 % of the budget are for them."""
-    now, episodes = [0.0], simulated("corridor", 1000)
+    now, begun, episodes = [0.0], [], simulated("corridor", 1000)
 
-    def slow(sample: Episodes, settings: Settings, progress: Progress) -> Solution:
-        now[0] += sample.n
+    def slow(sample: Episodes, settings: Settings, progress: Progress = silently) -> Solution:
+        now[0] += sample.n if begun else 0  # the first run only compiles
+        begun.append(True)
         return regorl(sample, settings, progress=progress)
 
     monkeypatch.setattr(trial, "perf_counter", lambda: now[0])
     monkeypatch.setattr(trial, "regorl", slow)
     found = try_sample(episodes, seconds=1000)
-    assert [n for n, _ in found.growth] == [25, 100, 125, 250] and found.seconds == 1000
+    assert [n for n, _ in found.growth] == [10, 100, 125, 250] and found.seconds == 1000
     assert now[0] <= 1000
 
 
@@ -110,8 +111,17 @@ def test_try_sample_aborts_a_run_that_exceeds_the_budget(monkeypatch: pytest.Mon
     assert next(ticks) < 20 and "No trial run was completed in time" in found.sentences[0]
 
 
-def test_check_within_no_time_reports_facts_and_no_figures() -> None:
+def test_check_in_hardly_any_time_reports_facts_and_a_small_run() -> None:
     found = check(simulated("corridor", 1000), seconds=1e-9)
+    shown = found.to_dict()
+    assert (shown["episodes"], shown["episodes_tried"], shown["family_needed"]) == (1000, 10, None)
+    assert "1,000 of 5 decisions" in str(found) and "learning takes" in str(found)
+
+
+def test_check_without_a_completed_run_reports_facts_and_no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = count()
+    monkeypatch.setattr(trial, "perf_counter", lambda: float(next(ticks)))
+    found = check(simulated("corridor", 1000), seconds=2)
     shown = found.to_dict()
     assert (shown["episodes"], shown["states_by_episodes"], shown["learning_seconds"]) == (1000, [], None)
     assert "1,000 of 5 decisions" in str(found) and "learning takes" not in str(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from suffice.cli.environment import is_unicode
@@ -24,8 +25,8 @@ def describe(model: Model, path: str) -> dict[str, Any]:
     from suffice.models.model_data import model_dict
 
     notes = load_run_notes(path)
-    found = model_dict(model, notes.seconds if notes else None, notes.bytes if notes else None)
-    return found | {"warnings": [warning.to_dict() for warning in stored_warnings(notes)]}
+    known = replace(model, warnings=stored_warnings(notes))
+    return model_dict(known, notes.seconds if notes else None, notes.bytes if notes else None)
 
 
 def print_sentences(model: Model) -> None:

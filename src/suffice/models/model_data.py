@@ -49,6 +49,7 @@ def model_dict(model: Model, seconds: float | None = None, peak_bytes: int | Non
         "log_hash": about.log_hash,
         "version": about.version,
         **summary_json(model.rdp, about),
+        "warnings": [warning.to_dict() for warning in model.warnings],
     }
 
 

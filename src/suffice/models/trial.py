@@ -28,12 +28,14 @@ from suffice.learning.layers import learn_layers
 
 CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
 CHECK_STEPS = 1_000  # of longer episodes only the first steps are tried
-FIRST_STEPS = 10  # of the first run, which compiles
+FIRST_STEPS = 10  # of small runs that show what more steps will take
 WHOLE_RUN = 3  # time of learning with a plan and its verdict, in that of a trial run
 SECONDS = 20.0  # default time budget
 RUNS_UNTIL, FAMILY_UNTIL = 0.6, 0.85  # shares of the budget at which the parts of a check end
-FIRST_RUNS = (25, 100)  # episodes; the first runs compile, and show what others will take
-FEWEST = 10  # episodes of a part
+LEAST_SECONDS = 1.0  # for the first run, so that even a small budget shows something
+FEWEST = 10  # episodes of a run
+FIRST_RUNS = (FEWEST, 100)  # episodes; they show what other runs will take
+COMPILED_STEPS = 5  # horizon of a run whose only purpose is to compile
 FAMILY_FACTOR = 4  # time of a run with all languages, in that of a usual one
 SAMPLE_PARTS = (8, 4, 2)  # fractions of the sample that are learned from to see states grow
 SAME_STATES = 0.02  # relative change in the number of states that counts as none
@@ -177,17 +179,17 @@ class _Clock:
 
     def __init__(self, seconds: float | None, progress: Progress) -> None:
         self._seconds, self._begin, self._progress = seconds, perf_counter(), progress
-        self._share = 1.0
+        self._share, self._least = 1.0, 0.0
 
-    def until(self, share: float) -> None:
-        """Allow what follows to run until this share of the budget is used."""
-        self._share = share
+    def until(self, share: float, least: float = 0.0) -> None:
+        """Allow what follows to run until this share of the budget is used, but for at least `least` seconds."""
+        self._share, self._least = share, least
 
     def left(self) -> float:
         """Return the seconds left of the share."""
         if self._seconds is None:
             return math.inf
-        return self._share * self._seconds - (perf_counter() - self._begin)
+        return max(self._share * self._seconds, self._least) - (perf_counter() - self._begin)
 
     def watch(self, first: float, last: float) -> Progress:
         """Return a callback for a run that takes the progress from `first` to `last`, shares of the whole."""
@@ -228,7 +230,9 @@ def try_sample(episodes: Episodes, progress: Progress = silently, seconds: float
     called with the percentage done and 100.
     """
     refuse_budget(seconds)
-    settings, clock = Settings(), _Clock(seconds, progress)
+    settings = Settings()
+    learn_layers(_shorter(_spread(episodes, FEWEST), COMPILED_STEPS).compact(), settings)  # compile first
+    clock = _Clock(seconds, progress)
     runs = _growing_runs(_shorter(episodes, _affordable_steps(episodes, settings, clock)), settings, clock)
     complete = bool(runs) and runs[-1].asked and runs[-1].sample.n == min(episodes.n, CHECK_SAMPLE)
     shown = [run for run in runs if run.asked or not complete]
@@ -283,7 +287,7 @@ def _growing_runs(episodes: Episodes, settings: Settings, clock: _Clock) -> list
     """Learn from a few episodes, then from parts of a sample and the sample, as far as the budget allows."""
     sample = min(episodes.n, CHECK_SAMPLE)
     parts = [n for n in (sample // part for part in SAMPLE_PARTS) if n >= FEWEST] + [sample]
-    clock.until(RUNS_UNTIL)
+    clock.until(RUNS_UNTIL, LEAST_SECONDS)
     runs: list[_Run] = []
     sizes = [min(n, sample) for n in FIRST_RUNS]
     total = sum(sizes + parts)
@@ -291,14 +295,15 @@ def _growing_runs(episodes: Episodes, settings: Settings, clock: _Clock) -> list
     def run(n: int, asked: bool) -> _Run:
         some = _spread(episodes, n).compact()  # fewer distinct steps take less time
         done = min(sum(one.sample.n for one in runs) / total, 1)
-        report = clock.watch(RUNS_UNTIL * done, RUNS_UNTIL * min(done + n / total, 1)) if runs else silently
+        report = clock.watch(RUNS_UNTIL * done, RUNS_UNTIL * min(done + n / total, 1))
         start = perf_counter()
         learned = learn_layers(some, settings, progress=report)
         return _Run(some, learned, perf_counter() - start, asked)
 
     try:
-        for n in sizes:  # the first one also compiles; it is small and always completed
+        for n in sizes:
             runs.append(run(n, False))
+            clock.until(RUNS_UNTIL)
         while parts:
             last, n = runs[-1], parts[0]
             if last.predicted(n, len(episodes.letters)) > clock.left():
