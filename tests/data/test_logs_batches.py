@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.data.logs import csv_batches, json_cells, log_files
+from suffice.data.logs import arrow_files, csv_batches, json_cells, log_files
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.reading import ReadOptions, read_as, read_log
 from suffice.data.logs.sources import open_file
@@ -157,6 +157,19 @@ def test_batches_refuse_to_compare_too_many_large_numbers(
     assert "column 'seen': more than 3 numbers of 2**53 and above" in whole_and_batches(path, ["seen"])[1]
 
 
+def test_arrow_batches_of_any_size_hold_only_the_rows_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"a": range(200_000), "b": ["some text"] * 200_000})
+    for name, limit in (("a.arrow", 0), ("b.arrow", 1 << 24), ("c.stream.arrow", 0), ("d.stream.arrow", 1 << 24)):
+        monkeypatch.setattr(arrow_files, "LARGE_BATCH", limit)
+        write_parts(tmp_path / name, [table])
+        dataset = Dataset.of(tmp_path / name)
+        assert dataset is not None
+        before = pa.total_allocated_bytes()
+        found = [part for _, part in dataset.batches(0, 1, ["b", "a"], 10_000)]
+        assert pa.total_allocated_bytes() - before < (1000 if limit == 0 else 2 * table.nbytes)
+        assert pa.concat_tables(found).select(["a", "b"]).equals(table) and len(found) == 20
+
+
 # ---------------------------------------------------------------- files and folders
 
 
@@ -282,14 +295,19 @@ def test_batches_refuse_damaged_text_as_reading_at_once_does(
     assert complaint in at_once
 
 
+@pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl.gz", ".arrow", ".stream.arrow", ".lz4.arrow"])
-def test_batches_refuse_damaged_files(suffix: str, tmp_path: Path, small: None) -> None:
+def test_batches_refuse_damaged_files(
+    suffix: str, mapped: bool, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_files, "LARGE_BATCH", 0 if mapped else 1 << 24)
     rows = [ROW | {"episode": i // 2, "step": i % 2, "seen": f"value {i}"} for i in range(300)]
     path = tmp_path / f"a{suffix}"
     write_parts(path, [pa.Table.from_pylist(rows)])
     data = path.read_bytes()
     for cut in range(12, len(data), len(data) // 9):
         for damaged in (data[:cut], data[:cut] + b"\xff" * 40 + data[cut + 40 :]):
+            path.unlink()  # not overwritten, because it may still be mapped
             path.write_bytes(damaged)
             try:
                 in_pieces(path, ReadOptions())

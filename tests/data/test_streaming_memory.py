@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -48,7 +49,15 @@ LIMIT = 600  # MB
 def write_many(path: Path, episodes: int) -> None:
     """Write episodes of five decisions, in which the last reward depends on the first observation."""
     rng, chunk = np.random.default_rng(0), 200_000
-    with pq.ParquetWriter(path, pa.table(few_steps(0, 1, rng)).schema) as writer:
+    schema = pa.table(few_steps(0, 1, rng)).schema
+    if path.suffix == ".jsonl":
+        with path.open("w") as file:
+            steps = few_steps(0, episodes, rng)
+            form = "{" + ", ".join(f'"{name}": %s' for name in steps) + "}\n"
+            file.writelines(form % values for values in zip(*(v.tolist() for v in steps.values()), strict=True))
+        return
+    writers: dict[str, Any] = {".parquet": pq.ParquetWriter, ".csv": csv.CSVWriter, ".arrow": pa.ipc.new_file}
+    with writers[path.suffix](str(path), schema) as writer:
         for begin in range(0, episodes, chunk):
             writer.write_table(pa.table(few_steps(begin, min(chunk, episodes - begin), rng)))
 
@@ -112,6 +121,24 @@ def test_batches_hold_no_more_of_a_file_than_a_piece(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory of a process cannot be limited on this platform")
 def test_learn_keeps_the_memory_limit_in_a_confined_process(tmp_path: Path) -> None:
     assert_kept_within(tmp_path, 2_000_000)
+
+
+SLOW = pytest.mark.long
+
+
+@pytest.mark.parametrize("suffix", [".csv", pytest.param(".jsonl", marks=SLOW), pytest.param(".arrow", marks=SLOW)])
+@pytest.mark.skipif(sys.platform != "linux", reason="memory of a process cannot be limited on this platform")
+def test_learn_keeps_the_memory_limit_for_files_of_any_format(suffix: str, tmp_path: Path) -> None:
+    write_many(tmp_path / f"few{suffix}", 40_000)  # compiles the kernels, which the limit does not include
+    learn_within(None, tmp_path / f"few{suffix}", str(tmp_path / "few.model"), "410MB")
+    log, least, peaks = tmp_path / f"log{suffix}", 430, []
+    write_many(log, 600_000)
+    for model, memory, limit in (("kept", f"{least}MB", LIMIT), ("whole", "8GB", None)):
+        learned = learn_within(limit, log, str(tmp_path / f"{model}.model"), memory)
+        assert (learned.returncode, learned.stderr) == (0, "")
+        peaks.append(json.loads((tmp_path / f"{model}.model.run.json").read_text())["bytes"])
+    assert peaks[0] < least * 10**6 < peaks[1]
+    assert (tmp_path / "kept.model").read_bytes() == (tmp_path / "whole.model").read_bytes()
 
 
 @pytest.mark.long

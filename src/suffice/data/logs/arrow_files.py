@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
-from suffice.data.encoding.tables import LogTable
+from suffice.data.encoding.tables import LogTable, refuse_columns
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.arrow_messages import Message, is_file, messages
 from suffice.data.logs.formats import LogFormat
@@ -20,6 +20,7 @@ from suffice.data.logs.limits import BROKEN, refuse_rows, refuse_unpacked
 from suffice.data.logs.log_files import LogFiles, Unit, refuse_difference
 from suffice.errors import LogError
 
+LARGE_BATCH = 1 << 24  # bytes of a record batch that is not read as a whole
 DROP = getattr(mmap, "MADV_DONTNEED", None)  # tells the system to free pages, which it can read again
 
 
@@ -107,12 +108,14 @@ class ArrowFiles(LogFiles):
 
     def batches(self, file: int, groups: Sequence[int], columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         """Yield the rows of some record batches, of which only the pages in use stay in memory."""
-        path, fields = self.files[file], [self.schema.get_field_index(name) for name in columns]
-        options = pa.ipc.IpcReadOptions(included_fields=sorted(fields))
-        with path.open("rb") as opened, _reading(path):
-            mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-            source = pa.BufferReader(pa.py_buffer(mapped))
-            if self._abouts[file].is_file:
+        path, about = self.files[file], self._abouts[file]
+        fields = sorted(self.schema.get_field_index(name) for name in columns)
+        # With named fields, Arrow 26 would copy a mapped batch as a whole.
+        options = pa.ipc.IpcReadOptions(included_fields=None if about.is_mapped else fields)
+        with _reading(path), path.open("rb") as opened:
+            mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) if about.is_mapped else None
+            source = pa.OSFile(str(path)) if mapped is None else pa.BufferReader(pa.py_buffer(mapped))
+            if about.is_file:
                 reader = pa.ipc.open_file(source, options=options)
                 found = (reader.get_batch(group) for group in groups)
             else:
@@ -122,7 +125,7 @@ class ArrowFiles(LogFiles):
                     table = pa.Table.from_batches([batch[at : at + rows]]).select(list(columns))
                     table.validate(full=True)
                     yield table
-                    if DROP is not None:
+                    if mapped is not None and DROP is not None:
                         mapped.madvise(DROP)
 
 
@@ -133,6 +136,11 @@ class _About(NamedTuple):
     is_file: bool
     messages: list[Message]
 
+    @property
+    def is_mapped(self) -> bool:
+        """Whether batches are too large to be read one by one; a mapped file must not become shorter meanwhile."""
+        return any(message.size > LARGE_BATCH for message in self.messages if not message.unpacked)
+
 
 def _about(path: Path) -> _About:
     with _reading(path), pa.memory_map(str(path)) as file:
@@ -142,6 +150,7 @@ def _about(path: Path) -> _About:
         refuse_unpacked(path, sum(message.unpacked for message in found))
         refuse_rows(path, sum(message.rows or 0 for message in found))
         schema = (pa.ipc.open_file if is_file(data) else pa.ipc.open_stream)(file).schema
+        refuse_columns(path, len(schema.names))  # names that are not UTF-8 raise an error
         return _About(schema, is_file(data), found)
 
 
