@@ -258,7 +258,7 @@ def test_save_leaves_existing_files_when_writing_fails(tmp_path: Path, monkeypat
         ("cheese", (), 3, "conjunctions/fisher", 0.9, 50, "merges"),
         ("cheese", (), 3, "conjunctions/fisher", 0.9, 20_000, "splits merges"),
         ("t-maze", SHORT, 6, "stationary", 0.5, 100, "merges"),
-        ("t-maze", SHORT, 6, "stationary", 0.5, 1000, "exact"),
+        ("t-maze", SHORT, 6, "stationary", 0.5, 2000, "exact"),
         ("rotating-mab", (), 6, "stationary", 0.9, 100, "splits"),
     ],
 )

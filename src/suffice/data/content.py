@@ -10,6 +10,7 @@ with a probability of about N² / 2⁶⁵.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -142,3 +143,12 @@ def shuffled(episodes: Episodes, rng: np.random.Generator) -> Episodes:
     """Return the episodes in a random order that depends on their content alone, without a report."""
     order = content_order(content_hashes(episodes), episodes.weight)
     return episodes.columns(order[rng.permutation(len(order))])
+
+
+def merged(episodes: Episodes) -> Episodes:
+    """Return each distinct episode once, in order of content, with the number of its copies as weight."""
+    hashes = content_hashes(episodes)
+    order = content_order(hashes)
+    begin = np.flatnonzero(_differs_from_last(hashes, order))
+    times = np.ones(len(order), np.int64) if episodes.weight is None else episodes.weight[order]
+    return replace(episodes.columns(order[begin]), weight=np.add.reduceat(times, begin))

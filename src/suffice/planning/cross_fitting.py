@@ -3,7 +3,8 @@
 The log is divided into three parts. From each two of them an automaton and a plan are made in the same way as those of
 the model, and evaluated on the third (`held_out_value`). The mean of the three values is the prediction. It concerns
 plans made from two thirds of the log; the model's own plan comes from all of it, and is assumed to be worth at least as
-much on average. Three results follow:
+much on average; where plans of different folds have different values, the error allows for one more such difference.
+Three results follow:
 
 *gain*         the difference between prediction and logged return, on the same episodes, with its standard error
 *fit*          the largest z of the lack-of-fit tests: whether what came before a state predicts what follows it
@@ -33,7 +34,7 @@ from suffice.planning.plan import Plan
 
 FOLDS = 3
 FEWEST_EPISODES = 30  # of fewer no plan can be judged
-MOST_STEPS = 1 << 22  # of longer logs a sample is judged
+MOST_STEPS = 1 << 24  # of longer logs a sample is judged
 RULE_OF_THREE = 2 * 3 / 1.645  # factor that turns 1.645 errors of half a range per visit into three ranges
 MISFIT = 3.0  # z from which an automaton does not fit: one-sided level 0.0013
 ALWAYS = ("edge", "two edges", "first observation")  # refinements that always count for the lower bound
@@ -150,9 +151,16 @@ def _z(tests: list[tuple[float, float]]) -> float:
 def _combined(
     folds: list[_Fold], values: list[HeldOutValue], against_log: bool = False, caution: float = 1.0
 ) -> Estimate:
-    """Return the mean of the values of all folds, with its error or that of its difference from the logged return."""
+    """Return the mean of the values of all folds, with its error or that of its difference from the logged return.
+
+    The plan of the model is one more plan of the same kind. So far as values differ more between folds than their
+    errors explain, its value differs as much from their mean.
+    """
     variances = [
         value.variance(fold.episodes.weight, fold.influence if against_log else 0.0, caution)
         for fold, value in zip(folds, values, strict=True)
     ]
-    return Estimate(math.fsum(value.value for value in values) / FOLDS, math.sqrt(math.fsum(variances)) / FOLDS)
+    mean = math.fsum(value.value for value in values) / FOLDS
+    spread = math.fsum((value.value - mean) ** 2 for value in values) / (FOLDS - 1)
+    within = math.fsum(variances) / FOLDS
+    return Estimate(mean, math.sqrt(within / FOLDS + max(spread - within, 0.0) * (1 + 1 / FOLDS)))

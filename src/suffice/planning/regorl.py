@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import RDP
 from suffice.automata.tally import Tally
 from suffice.automata.training_ranges import training_ranges
+from suffice.data.content import merged
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log, run_query
 from suffice.data.possible_returns import reward_ranges
@@ -267,7 +268,9 @@ def regorl(
         return learned, _plan(learned, log, learned.rdp.own_tally(), planning, rng)[0]
 
     learned, plan = make_plan(episodes, lambda done, of: progress(done, (FOLDS + 1) * of), kept)
-    sample, fold = sample_of(episodes, MOST_STEPS, np.random.default_rng(FOLD_SEED), settings.threads), iter(count(1))
+    sample, fold = sample_of(episodes, MOST_STEPS, np.random.default_rng(FOLD_SEED), settings.threads), count(1)
+    if not stationary:  # layers are the same for weights and for repetitions
+        sample = merged(sample)
 
     def make_again(part: Episodes) -> tuple[RDP, Plan]:
         before = next(fold)
