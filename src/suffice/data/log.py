@@ -20,6 +20,13 @@ T = TypeVar("T")
 
 ITSELF = 320 << 20  # bytes of the program without any data
 BLOCK_STEPS = 1 << 22  # steps of a block: enough to amortise its overhead, few enough for the cache
+SMALL = 64 << 20  # bytes of tables that are always allowed, because their number is hardly noticed beside the program
+
+
+def room_for_tables(memory: int, log: Log) -> int:
+    """Return the bytes that tables may take, if `memory` is that of the whole process, with the program and the log."""
+    held = log.nbytes if isinstance(log, Episodes) else 0
+    return max(memory - ITSELF - held, min(memory, SMALL))
 
 
 class ExternalLog(Outline):

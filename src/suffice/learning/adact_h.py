@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Outline
-from suffice.data.log import Log, require_log
+from suffice.data.log import Log, require_log, room_for_tables
 from suffice.data.queries import EarlyQuery, NoQuery
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError, alternatives, gigabytes, parameter
@@ -243,7 +243,8 @@ def adact_h(
     require_log(episodes)
     settings = settings or Settings()
     outline = episodes.outline
-    plan = settings.statistic.plan(outline, settings.chosen_bound, settings.memory)
+    room = room_for_tables(settings.memory, episodes)
+    plan = settings.statistic.plan(outline, settings.chosen_bound, room)
     threads = settings.threads if plan.divides else 1
     with running(episodes, threads, settings.memory, plan.prepared_bytes(outline.n), plan.rows) as engine:
         return _LayerLearner(outline, settings, plan, engine, ended_apart).learn(progress, kept)
@@ -299,8 +300,7 @@ class _LayerLearner:
             n = len(candidates.sizes)
             layer = LayerRecord.load(kept, t, candidates, self._log.alphabet)
             if layer is None:
-                counted = SuffixCounts(self._plan, t + 1, n)
-                part = self._engine.advance(t, join, candidates.of_letter, n, counted, self._early(t + 2))
+                part = self._count(t, join, candidates)
                 layer = self._merge(t + 1, candidates, part)
                 layer.save(kept, t)
             else:
@@ -316,6 +316,13 @@ class _LayerLearner:
             self._counts.append(counts)
             progress(t + 1, horizon + 1)
         return self._result()
+
+    def _count(self, t: int, join: Int64, candidates: Candidates) -> Any:
+        """Let all episodes read step t, and count their suffixes by candidate; None if the counts are too large."""
+        n, of_letter = len(candidates.sizes), candidates.of_letter
+        if not self._plan.at_once(t + 1, n, self._engine.answers):
+            return self._engine.advance(t, join, of_letter, n, NoQuery())
+        return self._engine.advance(t, join, of_letter, n, SuffixCounts(self._plan, t + 1, n), self._early(t + 2))
 
     def _early(self, t: int) -> Callable[[int], EarlyQuery[Any]] | None:
         """Return the query for candidates of layer t if it can run early, while the layer before is advanced."""
