@@ -51,10 +51,10 @@ class EpisodesView(NamedTuple):
         """Return the view of the episodes whose candidate has a place below n, which becomes their group."""
         place = place[self.group]
         chosen = np.flatnonzero(place < n)
-        some = self._replace(group=place[chosen], met=None)
-        if self.prepare is not _make:
-            return some._replace(prepare=lambda plan, episodes: self.prepare(plan, episodes).some(chosen))
-        return some._replace(episodes=self.episodes.columns(chosen))
+        some = self._replace(episodes=self.episodes.columns(chosen), group=place[chosen], met=None)
+        if self.prepare is _make:
+            return some
+        return some._replace(prepare=lambda plan, _: self.prepare(plan, self.episodes).some(chosen))
 
     def at(self, t: int) -> Codes:
         """Return the [n] letters of step t."""

@@ -118,7 +118,8 @@ def running(
     """Return a context with an engine for a log, at its first step; its threads end with the block.
 
     Episodes in memory are prepared all at once if the bytes `needed` for that are at most a quarter of what `memory`
-    leaves for tables; otherwise, or if it is None, block by block. Set `finely` if answers of many parts can be added quickly.
+    leaves for tables; otherwise, or if it is None, block by block. Set `finely` if answers of many parts can be added
+    quickly.
     """
     if isinstance(log, Episodes):
         if memory is not None and ITSELF + log.nbytes + 4 * needed <= memory:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -228,10 +227,11 @@ class AdaptiveLayer:
         if first is not None:
             return plan.layer(t, first, self._sizes, delta)
         assert self._runner is not None, "larger rungs need a query runner"
-        query = partial(CountedOn, self._plan, r, t)
         if plan.at_once(t, n, self._runner.answers):
-            return plan.layer(t, self._runner.run_query(query(n)), self._sizes, delta)
-        return plan.layer_in_parts(t, self._sizes, query, self._runner)
+            return plan.layer(t, self._runner.run_query(CountedOn(self._plan, r, t, n)), self._sizes, delta)
+        return plan.layer_in_parts(
+            t, self._sizes, lambda counted: CountedOn(self._plan, r, t, len(counted)), self._runner
+        )
 
     def _thresholds(self, rung: _Rung, c: int) -> tuple[Float, Float]:
         return rung.thresholds(self._plan.bound, int(self._sizes[c]), self._state_sizes[: self._n_states])

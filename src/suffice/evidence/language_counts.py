@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -170,16 +169,16 @@ class LanguagePlan(CountingPlan):
     def layer(self, t: int, part: Any, sizes: Int64, delta: float, runner: QueryRunner | None = None) -> RowLayer:
         """Create the candidates of layer t from their counts."""
         if part is None and runner is not None:
-            return self.layer_in_parts(t, sizes, partial(SuffixCounts, self, t), runner)
+            return self.layer_in_parts(t, sizes, lambda counted: SuffixCounts(self, t, len(counted)), runner)
         if self.family.is_simple:
             return self._row_layer(t, sizes, lambda c: part[c])
         length = self.horizon - t + 1
         return word_layer(self.patterns, self.words, self.family.k, length, part, sizes, self.memory)
 
     def layer_in_parts(
-        self, t: int, sizes: Int64, query: Callable[[int], Query[Int64]], runner: QueryRunner
+        self, t: int, sizes: Int64, query: Callable[[Int64], Query[Int64]], runner: QueryRunner
     ) -> RowLayer:
-        """Create the candidates of layer t, counting some at a time; `query` counts a number of candidates."""
+        """Create the candidates of layer t, counting some at a time with `query`; see `RowsInParts`."""
         return self._row_layer(t, sizes, RowsInParts(sizes, self._most_at_once(t, runner.answers), query, runner))
 
     def _row_layer(self, t: int, sizes: Int64, row_of: Callable[[int], Int64]) -> RowLayer:

@@ -267,8 +267,8 @@ class CountsOfSome(NamedTuple):
 class RowsInParts:
     """Rows of counts of a layer's candidates, counted for some candidates at a time, in the order of placement."""
 
-    def __init__(self, sizes: Int64, most: int, query: Callable[[int], Query[Any]], runner: QueryRunner) -> None:
-        """Count at most `most` candidates at a time; `query` counts a number of candidates."""
+    def __init__(self, sizes: Int64, most: int, query: Callable[[Int64], Query[Any]], runner: QueryRunner) -> None:
+        """Count at most `most` candidates at a time; `query` counts the given candidates."""
         self._order, self._most, self._query, self._runner = by_size(sizes), max(1, most), query, runner
         self._position = np.argsort(self._order)  # [C]
         self._first, self._rows = 0, np.zeros((0, 0), np.int64)
@@ -287,7 +287,7 @@ class RowsInParts:
         place = np.full(len(self._order), n, np.uint32)
         place[counted] = np.arange(n)
         self._first, self._rows = first, np.zeros((0, 0), np.int64)
-        self._rows = self._runner.run_query(CountsOfSome(self._query(n), place, n))
+        self._rows = self._runner.run_query(CountsOfSome(self._query(counted), place, n))
 
 
 def by_size(sizes: Int64) -> Int64:

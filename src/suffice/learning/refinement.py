@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,11 +30,13 @@ from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Outline, weights
-from suffice.data.log import Log
+from suffice.data.log import SMALL, Log, room_for_tables
 from suffice.data.queries import EpisodesView, NoQuery
+from suffice.data.threads import ANSWERS_A_THREAD
 from suffice.engines.engine import Engine, running
 from suffice.errors import SettingsError, gigabytes, parameter
 from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
+from suffice.evidence.statistic import RowsInParts
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import walking
@@ -43,6 +46,7 @@ from suffice.learning.merging import Candidates, Decision, LayerRecord, Placemen
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # prior probabilities that a table is equal: many may differ, or few
 EQUAL_BALANCE = 1e-9  # balances closer than this are equal
+NO_ROW = np.zeros(0, np.int64)
 
 
 def refine(
@@ -53,8 +57,8 @@ def refine(
 ) -> Learned:
     """Refine a layered automaton by splitting states whose histories have different outcomes along the automaton.
 
-    Memory: 4 bytes for each episode, and for each thread 16 bytes for each candidate of a layer and each distinct step
-    of a state. Fewer threads are used if that does not fit.
+    Memory: 4 bytes for each episode; 8 bytes for each state of a layer and each distinct step of a state; and the same
+    for candidates, which are counted some at a time if all of them do not fit.
 
     Parameters
     ----------
@@ -80,15 +84,21 @@ def refine(
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("the episodes are not those that the automaton was learned from. Refine it with those.")
     reference = _Reference(learned.rdp)
-    memory, tables = learned.settings.memory, 16 * max(learned.candidates) * reference.cells  # per thread
-    needed = 4 * episodes.n + tables
-    if needed > memory:  # skipping it silently would make results depend on the machine
+    memory = room_for_tables(learned.settings.memory, episodes)
+    rows = memory // (32 * reference.cells)  # of candidates that take a quarter of the memory
+    _refuse_if_over(memory, 4 * episodes.n + 8 * ANSWERS_A_THREAD * reference.cells, "of a candidate's outcomes")
+    with running(episodes, max(1, min(learned.settings.threads, rows // ANSWERS_A_THREAD))) as engine:
+        return _Refinement(learned, episodes.outline, reference, engine, memory).run(progress, kept)
+
+
+def _refuse_if_over(memory: int, needed: int, table: str) -> None:
+    """Refuse a table that does not fit; without refinement, results would depend on the machine."""
+    if needed > memory:
         raise SettingsError(
-            f"refinement of this automaton needs about {gigabytes(needed)}, more than the {gigabytes(memory)} that "
-            f"it may take. Raise {parameter('memory')}, or use {parameter('second_look', False)}."
+            f"refinement of this automaton: the table {table} needs {gigabytes(needed)}, more than the "
+            f"{gigabytes(memory)} that it may take. Raise {parameter('memory')}, or use "
+            f"{parameter('second_look', False)}."
         )
-    with running(episodes, min(learned.settings.threads, (memory - 4 * episodes.n) // tables)) as engine:
-        return _Refinement(learned, episodes.outline, reference, engine).run(progress, kept)
 
 
 class _Reference:
@@ -153,6 +163,10 @@ class _AutomatonWalk(NamedTuple):
     cell_of: NDArray[np.uint32]  # [Q, X]
     cells: int  # D
 
+    def rows_at_once(self, memory: int, answers: int) -> int:
+        """Return how many rows of outcomes are counted at a time: they take a quarter of the memory."""
+        return max(1, memory // (4 * answers * 8 * self.cells))
+
 
 class _OutcomeCounts(NamedTuple):
     """Query that counts [C, D], the outcomes of each candidate's episodes from step t on, starting in its label."""
@@ -216,13 +230,14 @@ class _LayerRefiner:
         reference: _Reference,
         t: int,
         labels: Int32,
-        rows: Int64,
+        row_of: Callable[[int], Int64],
         delta: float,
+        memory: int,
     ) -> None:
         self._engine, self._walk, self._reference, self._t = engine, walk, reference, t
         self._threshold = -math.log(delta)
         self._tables, self._offset = reference.begin[reference.first_table(t) :], int(reference.rdp.offsets()[t])
-        self._rows, self._labels = rows, labels.tolist()
+        self._row_of, self._labels, self._memory = row_of, labels.tolist(), memory
         self._states: list[Int64] = []  # rows
         self.label_of: list[int] = []  # by state
         self.tests = 0
@@ -237,10 +252,10 @@ class _LayerRefiner:
         if not own and not (rare and self._states):
             return self._promote_label(c, founded)
         if len(self._tables) < 2:  # no suffix, so no difference
-            return self._join(c, _StateComparison(0, 0.0, 0.0, -1, self._rows[c]))
+            return self._join(c, _StateComparison(0, 0.0, 0.0, -1, self._row_of(c)))
         self.tests += 1
         if own:
-            near = self._nearest([self._compare(s, self._rows[c]) for s in own])
+            near = self._nearest([self._compare(s, self._row_of(c)) for s in own])
             if rare or near.evidence < self._threshold:
                 return self._join(c, near)
         elsewhere = self._elsewhere(c, label)
@@ -254,9 +269,20 @@ class _LayerRefiner:
         labels = list(dict.fromkeys(self.label_of[s] for s in others))
         if not others:
             return None
+        most, found = self._walk.rows_at_once(self._memory, self._engine.answers), []
+        for first in range(0, len(labels), most):
+            rows = self._rows_from(c, labels[first : first + most])
+            found += [self._compare(s, rows[self.label_of[s]]) for s in others if self.label_of[s] in rows]
+            if len(labels) > most:  # keep no rows of any but the nearest state
+                found = [compared._replace(row=NO_ROW) for compared in found]
+        near = self._nearest(sorted(found, key=lambda compared: compared.state))
+        label = self.label_of[near.state]
+        return near if near.row is not NO_ROW else near._replace(row=self._rows_from(c, [label])[label])
+
+    def _rows_from(self, c: int, labels: list[int]) -> dict[int, Int64]:
+        """Count the outcomes of candidate c from each of some labels."""
         found = self._engine.run_query(_OutcomeCountsFrom(self._walk, self._t, c, np.array(labels, np.int32)))
-        rows = dict(zip(labels, found, strict=True))
-        return self._nearest([self._compare(s, rows[self.label_of[s]]) for s in others])
+        return dict(zip(labels, found, strict=True))
 
     def _compare(self, s: int, row: Int64) -> _StateComparison:
         evidence, balance, most_distinct = evidence_kernels.evidence_of_rows(row, self._states[s], self._tables, EQUAL)
@@ -289,7 +315,10 @@ class _LayerRefiner:
         return placement._replace(forced=near.evidence >= self._threshold)
 
     def _add_state(self, c: int) -> int:
-        self._states.append(self._rows[c])
+        states = len(self._states) + 1
+        table = f"of {states:,} states and {self._walk.cells:,} outcomes"
+        _refuse_if_over(max(SMALL, self._memory // 2), 8 * states * self._walk.cells, table)
+        self._states.append(self._row_of(c).copy())  # without the other rows that were counted with it
         self.label_of.append(self._labels[c])
         return len(self._states) - 1
 
@@ -303,8 +332,9 @@ class _LayerRefiner:
 class _Refinement:
     """One run of the refinement over the layers."""
 
-    def __init__(self, learned: Learned, log: Outline, reference: _Reference, engine: Engine) -> None:
+    def __init__(self, learned: Learned, log: Outline, reference: _Reference, engine: Engine, memory: int) -> None:
         self._learned, self._log, self._reference, self._engine = learned, log, reference, engine
+        self._memory = memory
         self._tau = reference.completed()
         after = np.ascontiguousarray(self._tau[:, reference.symbol_of_letter], np.uint32)
         self._walk = _AutomatonWalk(after, reference.cell_of, reference.cells)
@@ -352,11 +382,9 @@ class _Refinement:
     def _merge(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> LayerRecord:
         """Place the candidates of layer t, given their labels [C]."""
         n, offset, total = len(candidates.sizes), int(self._learned.rdp.offsets()[t]), int(candidates.sizes.sum())
-        query = _OutcomeCounts(self._walk, t, labels)
-        met = self._engine.advance(t - 1, join, candidates.of_letter, n, query)
-        rows = np.zeros((n, self._walk.cells), np.int64) if met is None else met
+        row_of = self._count(t, candidates, join, labels)
         delta = self._learned.settings.delta_at(self._log.horizon, n)
-        layer = _LayerRefiner(self._engine, self._walk, self._reference, t, labels, rows, delta)
+        layer = _LayerRefiner(self._engine, self._walk, self._reference, t, labels, row_of, delta, self._memory)
         decisions = []
         for c in candidates.order.tolist():
             rare = candidates.sizes[c] < self._learned.settings.cut * total
@@ -364,6 +392,20 @@ class _Refinement:
             source, symbol = int(candidates.states[c]), int(candidates.symbols[c])
             decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), placement))
         return LayerRecord(tuple(decisions), {"tests": [str(layer.tests)]})
+
+    def _count(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> Callable[[int], Int64]:
+        """Move all episodes to layer t, and return the outcomes of each candidate, at once or in parts."""
+        n, query = len(candidates.sizes), partial(_OutcomeCounts, self._walk, t)
+        if t > self._log.horizon:
+            none = np.zeros(self._walk.cells, np.int64)
+            return lambda c: none
+        most = self._walk.rows_at_once(self._memory, self._engine.answers)
+        if n > most:
+            self._engine.advance(t - 1, join, candidates.of_letter, n, NoQuery())
+            return RowsInParts(candidates.sizes, most, lambda counted: query(labels[counted]), self._engine)
+        rows = self._engine.advance(t - 1, join, candidates.of_letter, n, query(labels))
+        assert rows is not None, "only the last step has no answer"
+        return lambda c: np.asarray(rows[c])
 
     def _note(self, layer: LayerRecord) -> None:
         """Append the results of a layer."""
