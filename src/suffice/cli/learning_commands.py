@@ -251,6 +251,7 @@ def check(
     *,
     write_schema: FileName | None = None,
     seconds: float | None = None,
+    memory: str | None = None,
     json: Flag = False,
     options: LearnLogOptions = DEFAULT_LEARN_LOG,
 ) -> None:
@@ -275,6 +276,8 @@ def check(
         JSON file to write the log's actions, observations and rewards to, for --schema.
     seconds
         Time for trial runs; with less, fewer episodes are tried. Default: as long as 20,000 episodes take.
+    memory
+        Memory for trial runs, such as 500MB, and for the estimate. Default: 1 GB, and what learn may take by default.
     json
         Print JSON and nothing else.
     """
@@ -292,7 +295,7 @@ def check(
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
     with progress_bar("Trying a sample", "parts") as progress:
-        found = check_episodes(episodes, report, progress, seconds)
+        found = check_episodes(episodes, report, progress, seconds, memory)
     if json:
         print_json({"log": log} | found.to_dict())
         return

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, Outline, weights
+from suffice.data.log import room_for_counts
 from suffice.data.queries import LetterCounts, Query, added
 from suffice.errors import gigabytes, parameter
 from suffice.evidence.bounds import Bound
@@ -145,10 +146,15 @@ class LanguagePlan(CountingPlan):
         return not self.rows or n_candidates <= self._most_at_once(t, answers)
 
     def _most_at_once(self, t: int, answers: int) -> int:
-        """Return how many candidates are counted at a time: their rows take a quarter of the memory."""
-        return self.memory // (4 * answers * max(1, 8 * self._columns(t)))
+        """Return how many candidates are counted at a time: see `room_for_counts`."""
+        return room_for_counts(self.memory) // (answers * max(1, 8 * self.columns(t)))
 
-    def _columns(self, t: int) -> int:
+    @property
+    def patterns_bytes(self) -> int:
+        """Bytes of the patterns as bits, with copies while they are made, and of their names."""
+        return 4 * self.patterns.hits.nbytes + 1000 * self.patterns.count
+
+    def columns(self, t: int) -> int:
         """Return the number of columns E of `SimpleShard.count`."""
         return self.patterns.count * (1 if t == self.horizon else 3)
 
@@ -183,7 +189,7 @@ class LanguagePlan(CountingPlan):
 
     def _row_layer(self, t: int, sizes: Int64, row_of: Callable[[int], Int64]) -> RowLayer:
         events = simple_events(self.patterns, self.horizon - t + 1)
-        return RowLayer(row_of, sizes, np.ones(self._columns(t)), events, self.memory)
+        return RowLayer(row_of, sizes, np.ones(self.columns(t)), events, self.memory)
 
 
 def _least_bytes(family: Family, patterns: int, horizon: int, episodes: int) -> int:

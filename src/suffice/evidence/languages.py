@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.data.alphabet import STOP, Alphabet, Value
 from suffice.data.episodes import Outline
-from suffice.errors import SettingsError, alternatives, closest, gigabytes, parameter
+from suffice.errors import MemoryLimitError, SettingsError, alternatives, closest, gigabytes, parameter
 from suffice.evidence.events import (
     ActionIs,
     AllOf,
@@ -39,7 +39,7 @@ BEYOND = 10**300  # sizes are limited to this: families of this size are never c
 MAX_PATTERN_BYTES = 1 << 30  # the closure G_i is computed on explicit subsets of Γ
 
 
-class FamilyTooLargeError(SettingsError):
+class FamilyTooLargeError(MemoryLimitError):
     """A language family that does not fit into the allowed memory."""
 
 

@@ -21,16 +21,17 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Outline
-from suffice.data.log import Log, require_log, room_for_tables
+from suffice.data.log import SMALL, Log, require_log, room_for_tables
 from suffice.data.queries import EarlyQuery, NoQuery
 from suffice.engines.engine import Engine, running
-from suffice.errors import SettingsError, alternatives, gigabytes, parameter
+from suffice.errors import MemoryLimitError, SettingsError, alternatives, gigabytes, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.guarantees import Promise
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.statistic import AdaptiveReport, CountingPlan, LayerCost, Statistic, SuffixCounts
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels.array_types import Int64
+from suffice.learning.memory_needs import automaton_bytes, layer_bytes
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Merger, Placement
 
 
@@ -247,7 +248,7 @@ def adact_h(
     plan = settings.statistic.plan(outline, settings.chosen_bound, room)
     threads = settings.threads if plan.divides else 1
     with running(episodes, threads, settings.memory, plan.prepared_bytes(outline.n), plan.rows) as engine:
-        return _LayerLearner(outline, settings, plan, engine, ended_apart).learn(progress, kept)
+        return _LayerLearner(outline, settings, plan, engine, ended_apart, room).learn(progress, kept)
 
 
 def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Placement]:
@@ -277,9 +278,11 @@ def _placed(merger: Merger, candidates: Candidates, ended: NDArray[np.bool_]) ->
 class _LayerLearner:
     """One run of AdaCT-H over the layers, with the tables built so far."""
 
-    def __init__(self, log: Outline, settings: Settings, plan: CountingPlan, engine: Engine, ended_apart: bool) -> None:
+    def __init__(
+        self, log: Outline, settings: Settings, plan: CountingPlan, engine: Engine, ended_apart: bool, room: int
+    ) -> None:
         self._log, self._settings, self._plan, self._engine = log, settings, plan, engine
-        self._ended_apart = ended_apart
+        self._ended_apart, self._room = ended_apart, room  # bytes for tables
         self._symbols, self._of_letter = log.symbols()
         self._tau: list[Int64] = []  # per layer [Q_t, Y]: places in the next layer
         self._counts: list[Int64] = []  # per layer [Q_t, X]
@@ -332,13 +335,14 @@ class _LayerLearner:
 
     def _refuse_if_too_large(self, n_states: int) -> None:
         """Refuse more states than fit into memory: counts and transitions are dense tables."""
-        letters = len(self._log.letters)
-        n_states += sum(map(len, self._tau))
-        if 24 * n_states * letters > self._settings.memory:
-            raise SettingsError(
-                f"the table of {n_states:,} states so far and {letters:,} distinct steps does not fit into "
-                f"{gigabytes(self._settings.memory)}. Bin the observations with {parameter('bins')}, use fewer "
-                f"columns with {parameter('observations')}, or raise {parameter('memory')}."
+        letters, before = len(self._log.letters), sum(map(len, self._tau))
+        needed = layer_bytes(n_states, letters, self._engine.answers) + automaton_bytes(n_states + before, letters)
+        if needed > max(SMALL, self._room):
+            raise MemoryLimitError(
+                f"the table of {n_states + before:,} states so far and {letters:,} distinct steps needs "
+                f"{gigabytes(needed)} and does not fit into {gigabytes(self._room)}. Bin the observations with "
+                f"{parameter('bins')}, use fewer columns with {parameter('observations')}, or raise "
+                f"{parameter('memory')}."
             )
 
     def _merge(self, t: int, candidates: Candidates, part: Any) -> LayerRecord:

@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Outline, weights
-from suffice.data.log import SMALL, Log, room_for_tables
+from suffice.data.log import SMALL, Log, room_for_counts, room_for_tables
 from suffice.data.queries import EpisodesView, NoQuery
 from suffice.data.threads import ANSWERS_A_THREAD
 from suffice.engines.engine import Engine, running
-from suffice.errors import SettingsError, gigabytes, parameter
+from suffice.errors import MemoryLimitError, SettingsError, gigabytes, parameter
 from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
 from suffice.evidence.statistic import RowsInParts
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
@@ -42,6 +42,7 @@ from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Learned
+from suffice.learning.memory_needs import refinement_bytes
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Placement
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # prior probabilities that a table is equal: many may differ, or few
@@ -83,9 +84,11 @@ def refine(
     """
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("the episodes are not those that the automaton was learned from. Refine it with those.")
-    reference = _Reference(learned.rdp)
     memory = room_for_tables(learned.settings.memory, episodes)
-    rows = memory // (32 * reference.cells)  # of candidates that take a quarter of the memory
+    states, letters = learned.rdp.n_states, len(learned.rdp.letters)
+    _refuse_if_over(memory, refinement_bytes(states, letters), f"of {states:,} states and {letters:,} distinct steps")
+    reference = _Reference(learned.rdp)
+    rows = room_for_counts(memory) // (8 * reference.cells)
     _refuse_if_over(memory, 4 * episodes.n + 8 * ANSWERS_A_THREAD * reference.cells, "of a candidate's outcomes")
     with running(episodes, max(1, min(learned.settings.threads, rows // ANSWERS_A_THREAD))) as engine:
         return _Refinement(learned, episodes.outline, reference, engine, memory).run(progress, kept)
@@ -94,7 +97,7 @@ def refine(
 def _refuse_if_over(memory: int, needed: int, table: str) -> None:
     """Refuse a table that does not fit; without refinement, results would depend on the machine."""
     if needed > memory:
-        raise SettingsError(
+        raise MemoryLimitError(
             f"refinement of this automaton: the table {table} needs {gigabytes(needed)}, more than the "
             f"{gigabytes(memory)} that it may take. Raise {parameter('memory')}, or use "
             f"{parameter('second_look', False)}."
@@ -164,8 +167,8 @@ class _AutomatonWalk(NamedTuple):
     cells: int  # D
 
     def rows_at_once(self, memory: int, answers: int) -> int:
-        """Return how many rows of outcomes are counted at a time: they take a quarter of the memory."""
-        return max(1, memory // (4 * answers * 8 * self.cells))
+        """Return how many rows of outcomes are counted at a time; see `room_for_counts`."""
+        return max(1, room_for_counts(memory) // (answers * 8 * self.cells))
 
 
 class _OutcomeCounts(NamedTuple):
@@ -350,6 +353,7 @@ class _Refinement:
         tau: list[Int64] = []
         counts: list[Int64] = []
         for t in range(self._log.horizon + 1):
+            self._refuse_if_too_large(sum(map(len, counts)) + len(label_of))
             counts.append(self._engine.letters(t, join, len(label_of)))
             candidates = Candidates.of(counts[t], self._reference.symbol_of_letter, len(first.symbols))
             labels = self._tau[label_of[candidates.states], candidates.symbols]  # [C]
@@ -373,6 +377,15 @@ class _Refinement:
             forced_share=sum(d.n for d in self._decisions if d.placement.forced) / self._suffixes(),
             promise=replace(self._learned.promise, second_split=self._split, second_tests=self._tests),
             second_look=True,
+        )
+
+    def _refuse_if_too_large(self, n_states: int) -> None:
+        """Refuse more states, beside those of the first automaton, than fit into memory."""
+        letters, both = len(self._log.letters), self._learned.rdp.n_states + n_states
+        _refuse_if_over(
+            self._memory,
+            refinement_bytes(both, letters),
+            f"of {n_states:,} states so far and {letters:,} distinct steps",
         )
 
     def _suffixes(self) -> int:

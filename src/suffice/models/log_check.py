@@ -20,6 +20,7 @@ from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_as
 from suffice.data.report import ReadReport
+from suffice.models.learn_options import memory_bytes
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.trial import Progress, Trial, silently, try_sample
 
@@ -171,6 +172,7 @@ def check(
     max_values: int = MAX_VALUES,
     schema: Alphabet | str | Path | None = None,
     seconds: float | None = None,
+    memory: int | str | None = None,
     progress: Progress = silently,
 ) -> LogCheck:
     """Inspect a log before learning from it.
@@ -187,6 +189,9 @@ def check(
     seconds
         Approximate time budget of the trial runs: a smaller sample is learned from if they would take longer. Default:
         no limit; the sample has at most 20,000 episodes.
+    memory
+        Memory that the trial runs may take, in bytes or as text such as "4GB", and that learning is estimated for.
+        Default: 1 GB, and what `learn` may take by default.
     progress
         Called with the parts done and their number.
 
@@ -217,15 +222,19 @@ def check(
     if isinstance(data, Episodes):
         options.refuse_for_episodes(data)
         data = data if horizon is None or horizon >= data.horizon else data.cut(horizon)
-        return check_episodes(data, getattr(data, "report", None) or _report_of(data), progress, seconds)
-    return check_episodes(*read_as(data, options.read_options()), progress, seconds)
+        return check_episodes(data, getattr(data, "report", None) or _report_of(data), progress, seconds, memory)
+    return check_episodes(*read_as(data, options.read_options()), progress, seconds, memory)
 
 
 def check_episodes(
-    episodes: Episodes, report: ReadReport, progress: Progress = silently, seconds: float | None = None
+    episodes: Episodes,
+    report: ReadReport,
+    progress: Progress = silently,
+    seconds: float | None = None,
+    memory: int | str | None = None,
 ) -> LogCheck:
     """Check a log that has been read."""
-    trial = try_sample(episodes, progress, seconds)
+    trial = try_sample(episodes, progress, seconds, None if memory is None else memory_bytes(memory))
     return LogCheck(report, trial, len(episodes.letters), episodes.weight is not None)
 
 

@@ -17,15 +17,21 @@ import numpy as np
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
-from suffice.errors import SettingsError, is_number, parameter
+from suffice.data.log import room_for_tables
+from suffice.data.threads import ANSWERS_A_THREAD
+from suffice.errors import MemoryLimitError, SettingsError, is_number, parameter
 from suffice.evidence.adaptive import AdaptiveLanguages
-from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.language_counts import LanguageCounts, LanguagePlan
 from suffice.evidence.languages import CONJUNCTIONS
-from suffice.learning.adact_h import Settings, adact_h
+from suffice.evidence.statistic import PREPARED
+from suffice.learning.adact_h import Learned, Settings, adact_h, half_of_memory
 from suffice.learning.borderline import borderline_merges
 from suffice.learning.layers import learn_layers
+from suffice.learning.memory_needs import automaton_bytes, counts_bytes, refinement_bytes
+from suffice.models.choices import all_cores
 from suffice.planning.regorl import regorl
 
+CHECK_MEMORY = 10**9  # bytes that the trial runs may take
 CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
 SAMPLE_PARTS = (8, 4, 2)  # fractions of the sample that are learned from to see states grow
 SAME_STATES = 0.02  # relative change in the number of states that counts as none
@@ -140,34 +146,56 @@ class Trial:
         )
 
 
-def try_sample(episodes: Episodes, progress: Progress = silently, seconds: float | None = None) -> Trial:
-    """Learn from a sample of the episodes and from parts of it, and with all languages from a smaller sample."""
+def try_sample(
+    episodes: Episodes, progress: Progress = silently, seconds: float | None = None, memory: int | None = None
+) -> Trial:
+    """Learn from a sample of the episodes and from parts of it, and with all languages from a smaller sample.
+
+    The trial runs take at most `memory`, by default CHECK_MEMORY, and what learning takes is estimated for as much; by
+    default for what `learn` may take.
+    """
     if seconds is not None and not (is_number(seconds) and seconds > 0):
         raise SettingsError(f"{parameter('seconds', seconds)} is not a time budget. Use a number above 0.")
-    settings = Settings()
+    settings = Settings(memory=memory or min(CHECK_MEMORY, half_of_memory()))
     sample = _spread(episodes, CHECK_SAMPLE)
     steps = len(SAMPLE_PARTS) + 2
     regorl(_spread(episodes, 100), settings)  # compile first
-    growth, begun = [], perf_counter()
+    growth: list[tuple[int, int]] = []
+    parts: list[Episodes] = []  # those of `growth`
+    begun = perf_counter()
     for i, part in enumerate(SAMPLE_PARTS):
         progress(i, steps)
         fewer = _spread(sample, sample.n // part)
         if fewer.n < 10:
             continue
         start = perf_counter()
-        states = learn_layers(fewer, settings).rdp.n_states
+        try:
+            states = learn_layers(fewer, settings).rdp.n_states
+        except MemoryLimitError:
+            if not growth:
+                raise
+            sample, _ = parts.pop(), growth.pop()
+            break
         if seconds is not None and 2 * perf_counter() - start - begun > seconds:  # the next part takes twice as long
             sample = fewer
             break
         growth.append((fewer.total, states))
+        parts.append(fewer)
     progress(len(SAMPLE_PARTS), steps)
     start = perf_counter()
-    learned = regorl(sample, settings).learned
+    try:
+        learned = regorl(sample, settings).learned
+    except MemoryLimitError:
+        if not growth:
+            raise
+        sample, _ = parts.pop(), growth.pop()
+        start = perf_counter()
+        learned = regorl(sample, settings).learned
     seconds = (perf_counter() - start) * episodes.n / sample.n
     growth.append((sample.total, learned.rdp.n_states))
     close = borderline_merges(learned.rdp, learned.decisions, sample.total, settings.chosen_bound.measure.power)
     progress(len(SAMPLE_PARTS) + 1, steps)
-    plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)
+    plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)  # of the whole log
     return Trial(
         episodes=episodes.total,
         tried=sample.total,
@@ -179,8 +207,31 @@ def try_sample(episodes: Episodes, progress: Progress = silently, seconds: float
         family=_needed_family(_spread(sample, FAMILY_TRIAL_EPISODES), settings),
         languages=tuple(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)),
         seconds=seconds,
-        bytes=plan.least_bytes(episodes.n) + plan.prepared_bytes(episodes.n) + 12 * episodes.n,
+        bytes=_learning_bytes(episodes, learned, plan, sample.n, memory),
     )
+
+
+def _learning_bytes(episodes: Episodes, learned: Learned, plan: LanguagePlan, tried: int, memory: int | None) -> int:
+    """Estimate the largest memory that learning layers from the log takes beside the log and the program.
+
+    Each layer has as many states as the sample showed, and candidates in proportion to the episodes, up to one for each
+    state and symbol.
+    """
+    settings = all_cores()
+    rdp, n, room = learned.rdp, episodes.n, room_for_tables(memory or settings.memory, episodes)
+    letters, answers = len(rdp.letters), ANSWERS_A_THREAD * settings.threads
+    cells = int(np.count_nonzero(rdp.counts)) + rdp.n_states * rdp.alphabet.n_actions
+    states, counting, refining = rdp.layers.tolist(), 0, 0
+    for t in range(1, rdp.horizon + 1):
+        candidates = min(states[t - 1] * len(rdp.symbols), -(-learned.candidates[t - 1] * n // tried))
+        counting = max(counting, counts_bytes(candidates, states[t], plan.columns(t), answers, room))
+        refining = max(refining, counts_bytes(candidates, states[t], cells, answers, room))
+    prepared = plan.prepared_bytes(n)
+    prepared = prepared if 4 * prepared <= room else PREPARED * settings.threads
+    automaton = automaton_bytes(rdp.n_states, letters)
+    first = plan.patterns_bytes + prepared + counting + automaton
+    second = refining + refinement_bytes(2 * rdp.n_states, letters)
+    return 12 * n + max(first, second)
 
 
 def _spread(episodes: Episodes, most: int) -> Episodes:
