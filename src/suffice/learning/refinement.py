@@ -86,7 +86,8 @@ def refine(
         raise SettingsError("the episodes are not those that the automaton was learned from. Refine it with those.")
     memory = room_for_tables(learned.settings.memory, episodes)
     states, letters = learned.rdp.n_states, len(learned.rdp.letters)
-    _refuse_if_over(memory, refinement_bytes(states, letters), f"of {states:,} states and {letters:,} distinct steps")
+    table = f"of {states:,} states and {letters:,} distinct steps"
+    _refuse_if_over(max(SMALL, memory), refinement_bytes(states, letters), table)
     reference = _Reference(learned.rdp)
     rows = room_for_counts(memory) // (8 * reference.cells)
     _refuse_if_over(memory, 4 * episodes.n + 8 * ANSWERS_A_THREAD * reference.cells, "of a candidate's outcomes")
@@ -382,11 +383,8 @@ class _Refinement:
     def _refuse_if_too_large(self, n_states: int) -> None:
         """Refuse more states, beside those of the first automaton, than fit into memory."""
         letters, both = len(self._log.letters), self._learned.rdp.n_states + n_states
-        _refuse_if_over(
-            self._memory,
-            refinement_bytes(both, letters),
-            f"of {n_states:,} states so far and {letters:,} distinct steps",
-        )
+        table = f"of {n_states:,} states so far and {letters:,} distinct steps"
+        _refuse_if_over(max(SMALL, self._memory), refinement_bytes(both, letters), table)
 
     def _suffixes(self) -> int:
         """Return the number of suffixes in layers 1 to H, of which `forced_share` is a share."""
