@@ -336,8 +336,9 @@ class _LayerLearner:
     def _refuse_if_too_large(self, n_states: int) -> None:
         """Refuse more states than fit into memory: counts and transitions are dense tables."""
         letters, before = len(self._log.letters), sum(map(len, self._tau))
-        needed = layer_bytes(n_states, letters, self._engine.answers) + automaton_bytes(n_states + before, letters)
-        if needed > max(SMALL, self._room):
+        table = automaton_bytes(n_states + before, letters)
+        needed = table + layer_bytes(n_states, letters, self._engine.answers)
+        if table > self._room or needed > max(SMALL, self._room):  # little room to work is always allowed
             raise MemoryLimitError(
                 f"the table of {n_states + before:,} states so far and {letters:,} distinct steps needs "
                 f"{gigabytes(needed)} and does not fit into {gigabytes(self._room)}. Bin the observations with "

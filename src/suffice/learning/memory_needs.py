@@ -6,13 +6,13 @@ from suffice.data.log import room_for_counts
 
 
 def automaton_bytes(states: int, letters: int) -> int:
-    """Return the bytes of an automaton while it is made: counts and transitions by layer, then together, validated."""
-    return 32 * states * letters
+    """Return the bytes of an automaton while it is made: counts and transitions by layer, then together."""
+    return 24 * states * letters
 
 
 def layer_bytes(states: int, letters: int, answers: int) -> int:
     """Return the bytes of the counts of letters in the states of one layer, and of the candidates made from them."""
-    return 8 * (answers + 3) * states * letters
+    return 8 * (answers + 4) * states * letters
 
 
 def refinement_bytes(states: int, letters: int) -> int:
