@@ -363,11 +363,14 @@ def _forms(family: Family, alphabet: Alphabet, codes: tuple[Codes, Codes, Codes]
 def _refuse_if_too_many(family: Family, forms: int, episodes: Outline, memory: int) -> None:
     """Raise FamilyTooLargeError before patterns are made, if as sets of letters they would not fit into memory."""
     letters = int(episodes.follows.sum())
-    if forms * letters > min(MAX_PATTERN_BYTES, 2 * memory):  # stored as bits, and copied to remove duplicates
-        smaller = f"{parameter('family', '1,1,1')}, or " if family.conjunctions else ""
+    most = min(MAX_PATTERN_BYTES, 2 * memory)  # stored as bits, and copied to remove duplicates
+    if forms * letters > most:
+        fixes = [parameter("family", "1,1,1")] if family.conjunctions else []
+        fixes += [f"fewer distinct observations ({parameter('bins')})"]
+        raised = f", or raise {parameter('memory')}" if most < MAX_PATTERN_BYTES else ""
         raise FamilyTooLargeError(
             f"{parameter('family', str(family))}: up to {forms:,} patterns on {letters:,} distinct steps are too many "
-            f"for the memory. Try {smaller}fewer distinct observations ({parameter('bins')})."
+            f"for the memory. Try {', or '.join(fixes)}{raised}."
         )
 
 
