@@ -5,6 +5,7 @@ SufficeError
 ├── ModelError       an invalid model file, or a request that a model cannot fulfil
 ├── CheckpointError  a checkpoint of another run, a damaged one, or a folder that cannot be written to
 ├── SettingsError    invalid parameters, or parameters that cannot be combined
+│   └── MemoryLimitError  a table that does not fit into the allowed memory
 ├── EngineError      failing workers on other machines
 └── MissingError     an optional package or program that is not installed
 
@@ -205,6 +206,10 @@ class SettingsError(SufficeError, ValueError):
         ...
     suffice.errors.SettingsError: family='0,1,1': I, J and K are numbers from 1 on. Try '1,1,1' or 'conjunctions'.
     """
+
+
+class MemoryLimitError(SettingsError):
+    """A table that does not fit into the allowed memory, refused before it is made."""
 
 
 class EngineError(SufficeError):

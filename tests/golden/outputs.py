@@ -162,13 +162,14 @@ CASES = {
 def normalised(text: str, folder: Path) -> str:
     """Replace what differs from run to run or from release to release.
 
-    These are the seconds of learning, measured or expected, the peak memory, the folder, and the package version.
+    These are the seconds and the memory of learning, measured or expected (which depends on the number of cores), the
+    folder, and the package version.
     """
     text = text.replace(str(folder), "FOLDER")
     text = re.sub(r"(\(learned in )[\d.]+ s\b", r"\1SECONDS s", text)  # learn
-    text = re.sub(r"(learning takes +about )[\d.]+ \w+\b", r"\1SECONDS", text)  # check
+    text = re.sub(r"(learning takes +about )[\d.e+]+ \w+, and [\d,]+ MB", r"\1SECONDS, and MEMORY", text)  # check
     text = re.sub(r"(?m)^(  seconds +|  peak memory +)[\d.,]+( MB)?$", r"\1NUMBER", text)  # info
-    text = re.sub(r'"(seconds|bytes|learning_seconds)": [\d.e+-]+', r'"\1": "NUMBER"', text)  # --json
+    text = re.sub(r'"(seconds|bytes|learning_seconds|learning_bytes)": [\d.e+-]+', r'"\1": "NUMBER"', text)  # --json
     before = r'suffice |suffice</td><td>|"suffice": "|"version": "|  version +'
     return re.sub(rf"({before}){re.escape(__version__)}\b", r"\1VERSION", text)
 

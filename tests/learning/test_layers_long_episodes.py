@@ -22,6 +22,7 @@ from suffice.learning import refinement
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.refinement import refine
+from suffice.models import trial
 from suffice.models.log_check import check
 from suffice.models.trial import CHECK_STEPS, FIRST_STEPS, try_sample
 from suffice.view.layout import arrange
@@ -169,7 +170,8 @@ def test_check_tries_only_the_first_steps_of_long_episodes() -> None:
 
 
 def test_check_tries_fewer_steps_within_a_small_budget() -> None:
-    assert try_sample(one_long(900), seconds=1e-9).steps == FIRST_STEPS
+    clock = trial._Clock(1e-9, trial.silently)
+    assert trial._affordable_steps(one_long(900), Settings(), clock) == FIRST_STEPS
     assert try_sample(one_long(30), seconds=1e9).steps == 30
 
 

@@ -252,6 +252,7 @@ def check(
     *,
     write_schema: FileName | None = None,
     seconds: float = 20.0,
+    memory: str | None = None,
     json: Flag = False,
     options: LearnLogOptions = DEFAULT_LEARN_LOG,
 ) -> None:
@@ -277,6 +278,8 @@ def check(
     seconds
         Time for trial runs, of at most 20,000 episodes; with less time, fewer episodes are tried. Contents and problems
         are always reported, and printed first.
+    memory
+        Memory for trial runs, such as 500MB, and for the estimate. Default: 1 GB, and what learn may take by default.
     json
         Print JSON and nothing else.
     """
@@ -295,9 +298,9 @@ def check(
         save_schema(episodes.alphabet, write_schema)
     with progress_bar("Trying a sample", "%") as progress:
         if json:
-            print_json({"log": log} | check_episodes(episodes, report, progress, seconds).to_dict())
+            print_json({"log": log} | check_episodes(episodes, report, progress, seconds, memory).to_dict())
             return
-        found = check_episodes(episodes, report, progress, seconds, _print_facts)
+        found = check_episodes(episodes, report, progress, seconds, memory, _print_facts)
     print_table({COST: found.contents[COST]}, width=max(map(len, found.contents)))
     for sentence in (*found.sentences, found.conclusion):
         say(sentence)

@@ -21,6 +21,19 @@ T = TypeVar("T")
 
 ITSELF = 320 << 20  # bytes of the program without any data
 BLOCK_STEPS = 1 << 22  # steps of a block: enough to amortise its overhead, few enough for the cache
+SMALL = 64 << 20  # bytes of tables that are always allowed, because their number is hardly noticed beside the program
+COUNTED_AT_ONCE = 256 << 20  # bytes of counts that are made at a time; more would save little time
+
+
+def room_for_counts(memory: int) -> int:
+    """Return the bytes of counts that are made at a time, if `memory` is the room for tables."""
+    return min(memory // 4, COUNTED_AT_ONCE)
+
+
+def room_for_tables(memory: int, log: Log) -> int:
+    """Return the bytes that tables may take, if `memory` is that of the whole process, with the program and the log."""
+    held = log.nbytes if isinstance(log, Episodes) else 0
+    return max(memory - ITSELF - held, min(memory, SMALL))
 
 
 class ExternalLog(Outline):

@@ -47,6 +47,15 @@ class EpisodesView(NamedTuple):
                 episodes=self.episodes.columns(part), first=self.first + begin, group=self.group[part], met=None
             )
 
+    def among(self, place: UInt32, n: int) -> EpisodesView:
+        """Return the view of the episodes whose candidate has a place below n, which becomes their group."""
+        place = place[self.group]
+        chosen = np.flatnonzero(place < n)
+        some = self._replace(episodes=self.episodes.columns(chosen), group=place[chosen], met=None)
+        if self.prepare is _make:
+            return some
+        return some._replace(prepare=lambda plan, _: self.prepare(plan, self.episodes).some(chosen))
+
     def at(self, t: int) -> Codes:
         """Return the [n] letters of step t."""
         return np.asarray(self.episodes.word[t - self.since])

@@ -11,11 +11,13 @@ from typing import Generic, NamedTuple, TypeVar
 S = TypeVar("S")
 T = TypeVar("T")
 
+ANSWERS_A_THREAD = 3  # results that a thread holds at a time: those so far, the next one, and their sum
+
 
 class SharedTasks(Generic[T]):
     """Tasks that this thread and helper threads share; a free thread takes the next one.
 
-    Each thread combines the results of its own tasks, so that it holds at most two results at a time. After a task has
+    Each thread combines the results of its own tasks, so that it holds few of them at a time. After a task has
     failed, no further task is started.
     """
 

@@ -14,7 +14,7 @@ import numpy as np
 from suffice.data.episodes import Outline, weights
 from suffice.data.log import Blocks
 from suffice.data.queries import EarlyQuery, EpisodesView, Query, added
-from suffice.data.threads import gather
+from suffice.data.threads import ANSWERS_A_THREAD, gather
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int64, UInt32
 
@@ -33,6 +33,10 @@ class Move(NamedTuple):
 
 class Walkers(Protocol):
     """Episodes that move through an automaton, wherever they are stored."""
+
+    @property
+    def answers(self) -> int:
+        """Largest number of answers to a query that are in memory at a time."""
 
     def step(self, move: Move, query: Query[T]) -> T:
         """Let all episodes take a step, and run a query on them."""
@@ -55,6 +59,11 @@ class BlockWalk:
     def blocks(self) -> int:
         """Number of blocks that have episodes."""
         return sum(size > 0 for size in self._blocks.sizes)
+
+    @property
+    def answers(self) -> int:
+        """Largest number of answers to a query that are in memory at a time."""
+        return ANSWERS_A_THREAD * self._threads
 
     def step(self, move: Move, query: Query[T]) -> T:
         """Let all episodes take a step, and run a query on them."""
@@ -87,6 +96,11 @@ class BlockEngine:
     def __init__(self, walkers: Walkers, outline: Outline) -> None:
         self._walkers, self._horizon, self._letters = walkers, outline.horizon, len(outline.letters)
         self._following: Int64 | None = None  # [C, X] counts of the next letter by candidate, if small
+
+    @property
+    def answers(self) -> int:
+        """Largest number of answers to a query that are in memory at a time."""
+        return self._walkers.answers
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """Count how often each state of layer t meets each letter, [Q, X]."""

@@ -126,6 +126,11 @@ class _DistributedWalk:
         self._log, self._run = log, log.pool.number()
         self._moves: tuple[Shared, ...] = ()
 
+    @property
+    def answers(self) -> int:
+        """Largest number of answers to a query that are in memory at a time: those of all workers, and their sum."""
+        return len(self._log.sizes) + 1
+
     def step(self, move: Move, query: Query[T]) -> T:
         """Let all episodes take a step, and run a query on them."""
         self._moves = (*self._moves, self._log.pool.share(narrowed(move)))

@@ -28,6 +28,10 @@ class Engine(Protocol):
     candidates `join` which states of the layer.
     """
 
+    @property
+    def answers(self) -> int:
+        """Largest number of answers to a query, of parts and of sums of parts, that are in memory at a time."""
+
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """Count how often each state of layer t meets each letter, [Q, X]."""
 
@@ -113,11 +117,12 @@ def running(
 ) -> AbstractContextManager[Engine]:
     """Return a context with an engine for a log, at its first step; its threads end with the block.
 
-    Episodes in memory are prepared all at once if they and the bytes `needed` for that fit into `memory`; otherwise, or
-    if it is None, block by block. Set `finely` if answers of many parts can be added quickly.
+    Episodes in memory are prepared all at once if the bytes `needed` for that are at most a quarter of what `memory`
+    leaves for tables; otherwise, or if it is None, block by block. Set `finely` if answers of many parts can be added
+    quickly.
     """
     if isinstance(log, Episodes):
-        if memory is not None and ITSELF + log.nbytes + needed <= memory:
+        if memory is not None and ITSELF + log.nbytes + 4 * needed <= memory:
             return LocalEngine.running(log, threads, finely)
         return nullcontext(BlockEngine(BlockWalk(InMemory(log), len(log.letters), threads), log.outline))
     found = log.in_blocks(threads)

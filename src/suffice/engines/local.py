@@ -20,7 +20,7 @@ import numpy as np
 
 from suffice.data.episodes import Episodes, weights
 from suffice.data.queries import EarlyQuery, EpisodesView, LetterCounts, NoQuery, Query, added
-from suffice.data.threads import Helpers, SharedTasks, helpers
+from suffice.data.threads import ANSWERS_A_THREAD, Helpers, SharedTasks, helpers
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int64, UInt32
 
@@ -114,6 +114,11 @@ class LocalEngine:
         finely = finely and threads > 1 and episodes.n >= SHARDS * threads * LEAST_SHARD
         with helpers(threads - 1) as others:
             yield cls(episodes, others, _edges(episodes.n, SHARDS * threads if finely else threads, finely))
+
+    @property
+    def answers(self) -> int:
+        """Largest number of answers to a query that are in memory at a time."""
+        return ANSWERS_A_THREAD * (self._others.n + 1)
 
     def letters(self, t: int, join: Int64, n_states: int) -> Int64:
         """Count how often each state of layer t meets each letter, [Q, X]."""

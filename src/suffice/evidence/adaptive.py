@@ -9,6 +9,7 @@ its share of δ is not used.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import groupby
 from threading import Lock
@@ -20,7 +21,7 @@ from suffice.data.queries import LetterCounts
 from suffice.errors import SettingsError, parameter
 from suffice.evidence.adaptive_layer import AdaptiveLayer
 from suffice.evidence.bounds import Bound
-from suffice.evidence.language_counts import LanguageCounts, LanguagePlan, bytes_of_bits
+from suffice.evidence.language_counts import LanguageCounts, LanguagePlan, SimpleShard, bytes_of_bits
 from suffice.evidence.languages import CONJUNCTIONS, Family, FamilyTooLargeError
 from suffice.evidence.statistic import CountingPlan, LayerCost, QueryRunner, Shard, Statistic, StatisticOptions
 from suffice.evidence.tables import FAMILIES
@@ -164,6 +165,10 @@ class AdaptivePlan(CountingPlan):
         """Return about the memory of prepared episodes; which rungs will be used is not known yet."""
         return PATTERN_WORDS * bytes_of_bits(64, self._log.horizon) * episodes
 
+    def at_once(self, t: int, n_candidates: int, answers: int) -> bool:
+        """Return whether the counts of all candidates on the first rung fit into memory."""
+        return self._plans[0].at_once(t, n_candidates, answers)
+
     def combine(self, parts: list[Any]) -> Any:
         """Add up the parts of several shards on the first rung."""
         return self._plans[0].combine(parts)
@@ -260,6 +265,7 @@ class AdaptiveShard:
     def __init__(self, plan: AdaptivePlan, episodes: Episodes) -> None:
         self._plan, self._episodes = plan, episodes
         self._shards: dict[int, tuple[int, Shard]] = {}
+        self._chosen: Int64 | None = None  # episodes that are counted; None: all
 
     def rung(self, r: int, t: int) -> tuple[int, Shard]:
         """Return the first prepared step and the episodes prepared for a rung.
@@ -272,9 +278,18 @@ class AdaptiveShard:
             self._shards[r] = since, self._plan.shard_of(r, self._episodes.columns(slice(None), since))
         return self._shards[r]
 
+    def some(self, chosen: Int64) -> AdaptiveShard:
+        """Return the chosen episodes only, prepared with all others."""
+        few = copy(self)
+        few._chosen = chosen
+        return few
+
     def count_on(self, r: int, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> Any:
         """Count the suffixes from step t by candidate, on a rung."""
         since, shard = self.rung(r, t)
+        if self._chosen is not None:
+            assert isinstance(shard, SimpleShard), "words are counted at once"
+            shard = shard.some(self._chosen)
         return shard.count(t - since, candidate, n_candidates, met)
 
     def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> Any:

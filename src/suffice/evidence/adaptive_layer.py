@@ -206,7 +206,7 @@ class AdaptiveLayer:
         try:
             if self._runner is not None and r and self._plan.needs_futures(r):
                 self._plan.record_futures(r, len(self._runner.run_query(_DistinctFutures(self._plan, r, self._t))))
-            layer = plan.layer(self._t, self._count(r), self._sizes, delta)
+            layer = self._layer(r, plan, delta)
         except FamilyTooLargeError:
             if r == 0:
                 raise
@@ -221,11 +221,17 @@ class AdaptiveLayer:
                 layer.absorb(c, q)
         self._rungs[r] = _Rung(r, layer, plan.size(self._length, delta), delta)
 
-    def _count(self, r: int) -> Any:
-        if r == 0:
-            return self._first
+    def _layer(self, r: int, plan: LanguagePlan, delta: float) -> RowLayer:
+        """Count a rung for all candidates, or some at a time if their counts do not fit into memory."""
+        t, n, first = self._t, len(self._sizes), self._first if r == 0 else None
+        if first is not None:
+            return plan.layer(t, first, self._sizes, delta)
         assert self._runner is not None, "larger rungs need a query runner"
-        return self._runner.run_query(CountedOn(self._plan, r, self._t, len(self._sizes)))
+        if plan.at_once(t, n, self._runner.answers):
+            return plan.layer(t, self._runner.run_query(CountedOn(self._plan, r, t, n)), self._sizes, delta)
+        return plan.layer_in_parts(
+            t, self._sizes, lambda counted: CountedOn(self._plan, r, t, len(counted)), self._runner
+        )
 
     def _thresholds(self, rung: _Rung, c: int) -> tuple[Float, Float]:
         return rung.thresholds(self._plan.bound, int(self._sizes[c]), self._state_sizes[: self._n_states])

@@ -11,6 +11,7 @@ Words of several patterns and Boolean levels are counted in `word_counts`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -18,17 +19,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, Outline, weights
-from suffice.data.queries import LetterCounts, added
+from suffice.data.log import room_for_counts
+from suffice.data.queries import LetterCounts, Query, added
 from suffice.errors import gigabytes, parameter
 from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Event, Last, Next, Within
 from suffice.evidence.languages import BEYOND, CONJUNCTIONS, Family, FamilyTooLargeError, Patterns, Words, patterns_of
 from suffice.evidence.rows import RowLayer
-from suffice.evidence.statistic import CountingPlan, QueryRunner, Statistic, StatisticOptions
+from suffice.evidence.statistic import (
+    CountingPlan,
+    CountsOfSome,
+    QueryRunner,
+    RowsInParts,
+    Statistic,
+    StatisticOptions,
+    SuffixCounts,
+    by_size,
+)
 from suffice.evidence.word_counts import BackwardAutomaton, WordPart, WordShard, word_layer
 from suffice.kernels import patterns as patterns_kernels
 from suffice.kernels import walking
-from suffice.kernels.array_types import Codes, Int64, UInt8, UInt32
+from suffice.kernels.array_types import Codes, Int64, UInt32
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class LanguageCounts(Statistic):
         # G_1 is part of every G_i and quick to build: if it is too large, G_i need not be built
         shallow = replace(self.family, i=1)
         for family in dict.fromkeys((shallow, self.family)):
-            plan = LanguagePlan(family, patterns_of(family, log), log.horizon, memory)
+            plan = LanguagePlan(family, patterns_of(family, log, memory), log.horizon, memory)
             plan.refuse_if_too_large(log.n, self.family)
         return plan
 
@@ -139,6 +150,23 @@ class LanguagePlan(CountingPlan):
             f"{gigabytes(self.memory)}. {fix} {parameter('memory')}."
         )
 
+    def at_once(self, t: int, n_candidates: int, answers: int) -> bool:
+        """Return whether the rows of all candidates fit into memory; words have no rows."""
+        return not self.rows or n_candidates <= self._most_at_once(t, answers)
+
+    def _most_at_once(self, t: int, answers: int) -> int:
+        """Return how many candidates are counted at a time: see `room_for_counts`."""
+        return room_for_counts(self.memory) // (answers * max(1, 8 * self.columns(t)))
+
+    @property
+    def patterns_bytes(self) -> int:
+        """Bytes of the patterns as bits, with copies while they are made, and of their names."""
+        return 4 * self.patterns.hits.nbytes + 1000 * self.patterns.count
+
+    def columns(self, t: int) -> int:
+        """Return the number of columns E of `SimpleShard.count`."""
+        return self.patterns.count * (1 if t == self.horizon else 3)
+
     def shard(self, episodes: Episodes) -> SimpleShard | WordShard:
         """Prepare some of the episodes for counting."""
         if self.family.is_simple:
@@ -155,10 +183,26 @@ class LanguagePlan(CountingPlan):
 
     def layer(self, t: int, part: Any, sizes: Int64, delta: float, runner: QueryRunner | None = None) -> RowLayer:
         """Create the candidates of layer t from their counts."""
-        length = self.horizon - t + 1
+        if part is None and runner is not None:
+            return self.layer_in_parts(t, sizes, lambda counted: SuffixCounts(self, t, len(counted)), runner)
         if self.family.is_simple:
-            return RowLayer(lambda c: part[c], sizes, np.ones(part.shape[1]), simple_events(self.patterns, length))
+            return self._row_layer(t, sizes, lambda c: part[c])
+        length = self.horizon - t + 1
         return word_layer(self.patterns, self.words, self.family.k, length, part, sizes, self.memory)
+
+    def layer_in_parts(
+        self, t: int, sizes: Int64, query: Callable[[Int64], Query[Int64]], runner: QueryRunner
+    ) -> RowLayer:
+        """Create the candidates of layer t, counting some at a time with `query`; see `RowsInParts`."""
+
+        def count(counted: Int64) -> Int64:
+            return np.asarray(runner.run_query(CountsOfSome.of(query(counted), counted, len(sizes))))
+
+        return self._row_layer(t, sizes, RowsInParts(by_size(sizes), self._most_at_once(t, runner.answers), count))
+
+    def _row_layer(self, t: int, sizes: Int64, row_of: Callable[[int], Int64]) -> RowLayer:
+        events = simple_events(self.patterns, self.horizon - t + 1)
+        return RowLayer(row_of, sizes, np.ones(self.columns(t)), events, self.memory)
 
 
 def _least_bytes(family: Family, patterns: int, horizon: int, episodes: int) -> int:
@@ -185,15 +229,22 @@ class SimpleShard:
     """Episodes with the next letter, the set of patterns met ahead and the last letter of each suffix."""
 
     def __init__(self, patterns: Patterns, episodes: Episodes) -> None:
-        self._member = patterns.member.astype(np.int64)
-        self._hits = _packed(patterns.member)
+        self._patterns, self._hits = patterns, patterns.hits
         self._weight = weights(episodes)
         self._word = episodes.word
+        self._chosen: Int64 | None = None  # columns of `_later`; None: all
         self._later: list[NDArray[np.uint64]] = [NO_COUNTS]  # [W, N] patterns that the last 0, S, 2 S... steps meet
         for first in range(episodes.horizon + 1 - SPACING, 0, -SPACING):
             met = np.empty((self._hits.shape[1], episodes.n), np.uint64)
             patterns_kernels.patterns_met(self._word[first : first + SPACING], self._hits, self._later[-1], met)
             self._later.append(met)
+
+    def some(self, chosen: Int64) -> SimpleShard:
+        """Return the chosen episodes only."""
+        few = copy(self)
+        few._word, few._chosen = self._word[:, chosen], chosen
+        few._weight = self._weight[chosen] if self._weight.size else self._weight
+        return few
 
     def count(self, t: int, candidate: UInt32, n_candidates: int, met: LetterCounts | None = None) -> Int64:
         """Count [C, E] the languages Γ*GΓ*, GΓ*, Γ*G of each pattern G; for a suffix of one letter they are equal."""
@@ -204,38 +255,30 @@ class SimpleShard:
         last_in = self._count_letter(self._word[-1], candidate, n_candidates, last)
         known = (len(self._word) - t) // SPACING
         soon = self._word[t : len(self._word) - SPACING * known]
-        return np.concatenate(
-            [self._count_patterns_ahead(soon, self._later[known], candidate, n_candidates), following_in, last_in],
-            axis=1,
-        )
+        later = self._later[known] if self._chosen is None or not known else self._later[known][:, self._chosen]
+        within = self._count_patterns_ahead(soon, later, candidate, n_candidates)
+        return np.concatenate([within, following_in, last_in], axis=1)
 
     def _count_patterns_ahead(
         self, word: Codes, later: NDArray[np.uint64], candidate: UInt32, n_candidates: int
     ) -> Int64:
-        counted = self._hits, later, self._weight, n_candidates, self._member.shape[1]
+        counted = self._hits, later, self._weight, n_candidates, self._patterns.count
         return np.asarray(patterns_kernels.count_patterns(candidate, word, *counted))
 
     def _count_letter(self, word: Codes, candidate: UInt32, n_candidates: int, counted: Int64 | None = None) -> Int64:
         """Count the patterns of one letter: by a histogram of letters where that is small, else by bits."""
-        letters, columns = self._member.shape
+        letters, columns = len(self._hits), self._patterns.count
         if n_candidates * letters * columns > HISTOGRAM * len(candidate):
             return self._count_patterns_ahead(word[None], NO_COUNTS, candidate, n_candidates)
         if counted is None:
             itself = np.arange(n_candidates)
             counted = walking.cross_count(candidate, itself, word, self._weight, n_candidates, letters)
-        return np.asarray(patterns_kernels.letters_in_patterns(counted, self._member))
+        return np.asarray(patterns_kernels.letters_in_patterns(counted, self._patterns.member))
 
 
 SPACING = 4  # steps between the stored sets of patterns met; sets in between are computed from them
 NO_COUNTS = np.zeros((0, 0), np.uint64)
 HISTOGRAM = 16  # operations per episode up to which a product with the histogram of letters is cheaper
-
-
-def _packed(member: UInt8) -> NDArray[np.uint64]:
-    """Pack membership into machine words [X, W]: pattern g is bit g mod 64 of word g div 64."""
-    padded = np.zeros((len(member), -(-member.shape[1] // 64) * 64), np.uint8)
-    padded[:, : member.shape[1]] = member
-    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def simple_events(patterns: Patterns, length: int) -> Callable[[int], Event]:

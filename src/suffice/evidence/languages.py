@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from suffice.data.alphabet import STOP, Alphabet, Value
 from suffice.data.episodes import Outline
-from suffice.errors import SettingsError, alternatives, closest, parameter
+from suffice.errors import MemoryLimitError, SettingsError, alternatives, closest, gigabytes, parameter
 from suffice.evidence.events import (
     ActionIs,
     AllOf,
@@ -39,8 +39,17 @@ BEYOND = 10**300  # sizes are limited to this: families of this size are never c
 MAX_PATTERN_BYTES = 1 << 30  # the closure G_i is computed on explicit subsets of Γ
 
 
-class FamilyTooLargeError(SettingsError):
+class FamilyTooLargeError(MemoryLimitError):
     """A language family that does not fit into the allowed memory."""
+
+
+def refuse_if_over(memory: int, needed: int, table: str = "the family") -> None:
+    """Raise FamilyTooLargeError if a need that shows only during counting exceeds the memory."""
+    if needed > memory:
+        raise FamilyTooLargeError(
+            f"{parameter('family')}: {table} needs {gigabytes(needed)} on this log, more than the "
+            f"{gigabytes(memory)} allowed. Choose a smaller family, or raise {parameter('memory')}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,29 +165,34 @@ class Patterns:
     """The patterns of a family on one log: their number on Γ, and those that differ on the letters of the log."""
 
     formal: int  # |G|, distinct as subsets of Γ = A × O × R
-    member: UInt8  # [X, G'] which letters are in each pattern, one pattern for each distinct column
-    pattern: Callable[[int], Pattern]  # column → pattern
+    count: int  # G', the number of patterns that differ on the letters of the log
+    hits: NDArray[np.uint64]  # [X, W] patterns that each letter is in: pattern g is bit g mod 64 of word g div 64
+    pattern: Callable[[int], Pattern]  # number → pattern
 
     @property
-    def count(self) -> int:
-        """Number G' of patterns that differ on the letters of the log."""
-        return int(self.member.shape[1])
+    def member(self) -> UInt8:
+        """Which letters are in each pattern, [X, G'], with a byte for each."""
+        packed = self.hits.astype("<u8").view(np.uint8)
+        return np.unpackbits(packed, axis=1, count=self.count, bitorder="little")
 
-    def __reduce__(self) -> tuple[type[Patterns], tuple[int, UInt8, Callable[[int], Pattern]]]:
+    def __reduce__(self) -> tuple[type[Patterns], tuple[int, int, NDArray[np.uint64], Callable[[int], Pattern]]]:
         """Send only the membership table to other processes; patterns are named in the process that made them."""
-        return Patterns, (self.formal, self.member, _unnamed)
+        return Patterns, (self.formal, self.count, self.hits, _unnamed)
 
 
 def _unnamed(g: int) -> Pattern:
     raise LookupError(f"pattern {g} is named in the process that made it")
 
 
-def patterns_of(family: Family, episodes: Outline) -> Patterns:
-    """Return the patterns G_i, or the conjunctions, over the values that occur after step 0 (or are declared)."""
+def patterns_of(family: Family, episodes: Outline, memory: int = 8 * MAX_PATTERN_BYTES) -> Patterns:
+    """Return the patterns G_i, or the conjunctions, over the values that occur after step 0 (or are declared).
+
+    Raise FamilyTooLargeError before anything is made that does not fit into `memory`, in bytes.
+    """
     if not episodes.follows.any():  # episodes of a single observation
-        return Patterns(0, np.zeros((len(episodes.letters), 0), np.uint8), _unnamed)
+        return Patterns(0, 0, np.zeros((len(episodes.letters), 0), np.uint64), _unnamed)
     action, observation, reward = episodes.suffix_alphabet()
-    _refuse_if_too_many(family, _forms(family, episodes.alphabet, (action, observation, reward)), episodes)
+    _refuse_if_too_many(family, _forms(family, episodes.alphabet, (action, observation, reward)), episodes, memory)
     options = _options(episodes.alphabet, action, observation, reward)
     rectangles = _conjunctions(options) if family.conjunctions else _single_components(options)
     occurs = episodes.follows
@@ -187,14 +201,14 @@ def patterns_of(family: Family, episodes: Outline) -> Patterns:
         for codes, column in zip((action, observation, reward), episodes.letters.T, strict=True)
     ]
     if family.i == 1:
-        member = np.stack([_on_letters(rectangle, places, occurs) for rectangle in rectangles], axis=1)
-        return _distinct_on_log(len(rectangles), member, lambda g: rectangles[g].pattern)
+        packed = np.stack([_packed(_on_letters(rectangle, places, occurs)) for rectangle in rectangles])
+        return _distinct_on_log(packed, len(occurs), lambda g: rectangles[g].pattern)
     closure = _PatternClosure(rectangles, (len(action), len(observation), len(reward)))
     for level in range(2, family.i + 1):
-        closure.deepen(family, level)
+        closure.deepen(family, level, memory)
     flat = np.zeros(len(occurs), dtype=np.int64)
     flat[occurs] = np.ravel_multi_index([p[occurs] for p in places], closure.shape)
-    return _distinct_on_log(len(closure.subsets), (closure.subsets[:, flat] & occurs).T, closure.pattern)
+    return _distinct_on_log(_packed(closure.subsets[:, flat] & occurs), len(occurs), closure.pattern)
 
 
 # ---------------------------------------------------------------- G_1 and conjunctions: products of components
@@ -209,7 +223,7 @@ class _Rectangle:
 
     @property
     def key(self) -> tuple[bytes, ...]:
-        return tuple(part.tobytes() for part in self.parts)
+        return tuple(np.packbits(part).tobytes() for part in self.parts)
 
 
 _Option = tuple[Mask, Condition | None]  # None: any value
@@ -290,10 +304,10 @@ class _PatternClosure:
         self._first = [r.pattern for r in rectangles]
         self._made: list[_Made] = [(None, g, g) for g in range(len(rectangles))]
 
-    def deepen(self, family: Family, level: int) -> None:
+    def deepen(self, family: Family, level: int, memory: int) -> None:
         """Add pairwise unions and intersections, one of each extension, without the empty set."""
         n = len(self.subsets)
-        if n * n * self.subsets.shape[1] > MAX_PATTERN_BYTES:
+        if n * n * self.subsets.shape[1] > min(MAX_PATTERN_BYTES, memory // 3):  # the sets, and copies of them
             raise FamilyTooLargeError(
                 f"{parameter('family', str(family))}: level {level} has up to {n * n:,} patterns on "
                 f"{self.subsets.shape[1]:,} letters, too many for the memory. Try "
@@ -314,14 +328,27 @@ class _PatternClosure:
 
 def first_of_each(rows: NDArray[np.generic]) -> NDArray[np.intp]:
     """Return the positions of the first of each distinct row, in order."""
-    packed = np.ascontiguousarray(np.packbits(rows.astype(bool), axis=1))
-    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    return _first_of_each_packed(_packed(rows.astype(bool)))
+
+
+def _first_of_each_packed(packed: UInt8) -> NDArray[np.intp]:
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
     return np.sort(np.unique(keys, return_index=True)[1])
 
 
-def _distinct_on_log(formal: int, member: Mask, pattern: Callable[[int], Pattern]) -> Patterns:
-    keep = first_of_each(member.T)
-    return Patterns(formal, member[:, keep].astype(np.uint8), lambda g: pattern(int(keep[g])))
+def _packed(rows: Mask) -> UInt8:
+    """Pack the last axis, eight to a byte."""
+    return np.packbits(rows, axis=-1, bitorder="little")
+
+
+def _distinct_on_log(packed: UInt8, letters: int, pattern: Callable[[int], Pattern]) -> Patterns:
+    """Return the patterns that differ on the letters of the log, given all of them as bits, [G, X / 8]."""
+    keep = _first_of_each_packed(packed)
+    bits = np.zeros((letters, -(-len(keep) // 64) * 8), np.uint8)
+    for byte in range(-(-len(keep) // 8)):  # transposed eight patterns at a time, because whole bytes take more memory
+        some = np.unpackbits(packed[keep[8 * byte : 8 * byte + 8]], axis=1, count=letters, bitorder="little")
+        bits[:, byte] = np.packbits(some, axis=0, bitorder="little")[0]
+    return Patterns(len(packed), len(keep), bits.view("<u8").astype(np.uint64), lambda g: pattern(int(keep[g])))
 
 
 def _forms(family: Family, alphabet: Alphabet, codes: tuple[Codes, Codes, Codes]) -> int:
@@ -333,14 +360,17 @@ def _forms(family: Family, alphabet: Alphabet, codes: tuple[Codes, Codes, Codes]
     return action + features + 1 + reward
 
 
-def _refuse_if_too_many(family: Family, forms: int, episodes: Outline) -> None:
+def _refuse_if_too_many(family: Family, forms: int, episodes: Outline, memory: int) -> None:
     """Raise FamilyTooLargeError before patterns are made, if as sets of letters they would not fit into memory."""
     letters = int(episodes.follows.sum())
-    if forms * letters > MAX_PATTERN_BYTES:
-        smaller = f"{parameter('family', '1,1,1')}, or " if family.conjunctions else ""
+    most = min(MAX_PATTERN_BYTES, 2 * memory)  # stored as bits, and copied to remove duplicates
+    if forms * letters > most:
+        fixes = [parameter("family", "1,1,1")] if family.conjunctions else []
+        fixes += [f"fewer distinct observations ({parameter('bins')})"]
+        raised = f", or raise {parameter('memory')}" if most < MAX_PATTERN_BYTES else ""
         raise FamilyTooLargeError(
             f"{parameter('family', str(family))}: up to {forms:,} patterns on {letters:,} distinct steps are too many "
-            f"for the memory. Try {smaller}fewer distinct observations ({parameter('bins')})."
+            f"for the memory. Try {', or '.join(fixes)}{raised}."
         )
 
 

@@ -9,10 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.data.log import SMALL
 from suffice.evidence.events import Event
+from suffice.evidence.languages import refuse_if_over
 from suffice.evidence.statistic import Judgement
 from suffice.kernels import comparing, distinct
 from suffice.kernels.array_types import Float, Int64, Mask
+
+UNLIMITED = 1 << 62  # bytes
 
 
 class StateComparisons(NamedTuple):
@@ -32,10 +36,12 @@ class RowLayer:
         sizes: Int64,  # [C]
         multiplicity: Float,  # [E] number of languages that each event stands for
         event: Callable[[int], Event],  # column → event
+        memory: int = UNLIMITED,  # bytes, of which states may take half
     ) -> None:
         self._row_of = row_of
         self._sizes = sizes
         self._multiplicity = multiplicity
+        self._memory = memory
         self.event = cache(event)
         self.events = float(multiplicity.sum())
         self._row = np.zeros(0, np.int64)
@@ -81,7 +87,10 @@ class RowLayer:
         """Make candidate c the next state."""
         q = self._n_states
         if q == len(self._states):
-            grown = np.zeros((max(4, 2 * q), self._states.shape[1]), np.int64)
+            capacity = min(max(4, 2 * q), len(self._sizes))
+            table = f"the table of {capacity:,} states and {len(self._multiplicity):,} languages"
+            refuse_if_over(max(SMALL, self._memory // 2), 8 * len(self._multiplicity) * (q + capacity), table)
+            grown = np.zeros((capacity, self._states.shape[1]), np.int64)
             grown[:q] = self._states
             self._states = grown
         self._states[q] = self._candidate(c)

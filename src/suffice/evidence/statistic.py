@@ -78,6 +78,10 @@ class Shard(Protocol):
 class QueryRunner(Protocol):
     """An object that runs queries over the episodes, wherever they are stored."""
 
+    @property
+    def answers(self) -> int:
+        """Largest number of answers to a query that are in memory at a time."""
+
     def run_query(self, query: Query[Any]) -> Any:
         """Return the answer over all episodes."""
 
@@ -133,6 +137,13 @@ class CountingPlan(Protocol):
     def prepared_bytes(self, episodes: int) -> int:
         """Return the memory of this number of prepared episodes, in bytes."""
 
+    def at_once(self, t: int, n_candidates: int, answers: int) -> bool:
+        """Return whether that many answers, with the counts of all candidates of layer t, fit into memory.
+
+        Otherwise `layer` is called without counts, and counts some candidates at a time.
+        """
+        return True
+
     def shard(self, episodes: Episodes) -> Shard:
         """Prepare some of the episodes for counting."""
 
@@ -140,7 +151,10 @@ class CountingPlan(Protocol):
         """Add up the parts of several shards."""
 
     def layer(self, t: int, part: Any, sizes: Int64, delta: float, runner: QueryRunner | None = None) -> CandidateLayer:
-        """Create the candidates of layer t from their counts; `runner` runs queries for counts not made yet."""
+        """Create the candidates of layer t from their counts; `runner` runs queries for counts not made yet.
+
+        If the counts do not fit into memory `at_once`, `part` is None.
+        """
 
     @property
     def rungs(self) -> int:
@@ -232,3 +246,50 @@ class SuffixCounts(NamedTuple):
     def joined(self, answer: Int64, of_group: Int64, n: int) -> Int64:
         """Add up the rows of groups that belong to one candidate; see `EarlyQuery`."""
         return np.asarray(walking.add_rows(answer, of_group, n))
+
+
+class CountsOfSome(NamedTuple):
+    """Query for the counts of some of the candidates."""
+
+    query: Query[Any]  # for n candidates
+    place: UInt32  # [C] row of each candidate, n for those that are not counted
+    n: int
+
+    @classmethod
+    def of(cls, query: Query[Any], counted: Int64, n_candidates: int) -> CountsOfSome:
+        """Return the query for the candidates that are counted."""
+        n = len(counted)
+        place = np.full(n_candidates, n, np.uint32)
+        place[counted] = np.arange(n)
+        return cls(query, place, n)
+
+    def __call__(self, view: EpisodesView) -> Any:
+        """Answer the query for one part of the episodes."""
+        return self.query(view.among(self.place, self.n))
+
+    def combine(self, answers: list[Any]) -> Any:
+        """Combine the answers of several parts."""
+        return self.query.combine(answers)
+
+
+class RowsInParts:
+    """Rows of counts of a layer's candidates, counted for some candidates at a time, in the order of placement."""
+
+    def __init__(self, order: Int64, most: int, count: Callable[[Int64], Int64]) -> None:
+        """Count the candidates in this order, at most `most` at a time; `count` returns the rows of some."""
+        self._order, self._most, self._count = order, max(1, most), count
+        self._position = {c: at for at, c in enumerate(order.tolist())}
+        self._first, self._rows = 0, np.zeros((0, 0), np.int64)
+
+    def __call__(self, c: int) -> Int64:
+        """Return the row [E] of candidate c."""
+        at = self._position[c]
+        if not self._first <= at < self._first + len(self._rows):
+            self._first, self._rows = at, np.zeros((0, 0), np.int64)  # the rows before are released first
+            self._rows = self._count(self._order[at : at + self._most])
+        return np.asarray(self._rows[at - self._first])
+
+
+def by_size(sizes: Int64) -> Int64:
+    """Return the order in which candidates are placed: largest first, ties by state, action and observation."""
+    return np.argsort(-sizes, kind="stable")

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from suffice.data.episodes import Episodes, weights
 from suffice.data.queries import LetterCounts
-from suffice.errors import gigabytes, parameter
+from suffice.errors import parameter
 from suffice.evidence.events import BothOf, EitherOf, Event
-from suffice.evidence.languages import FamilyTooLargeError, Patterns, Words, first_of_each
+from suffice.evidence.languages import FamilyTooLargeError, Patterns, Words, first_of_each, refuse_if_over
 from suffice.evidence.rows import RowLayer
 from suffice.kernels import walking
 from suffice.kernels import words as words_kernels
@@ -152,15 +152,6 @@ def word_layer(
         return level.event(column, lambda word: words.word(word, patterns.pattern))
 
     return RowLayer(lambda c: counts[c], sizes, level.multiplicities, event)
-
-
-def refuse_if_over(memory: int, needed: int) -> None:
-    """Raise FamilyTooLargeError if a need that shows only during counting exceeds the memory."""
-    if needed > memory:
-        raise FamilyTooLargeError(
-            f"{parameter('family')}: the family needs {gigabytes(needed)} on this log, more than the "
-            f"{gigabytes(memory)} allowed. Choose a smaller family, or raise {parameter('memory')}."
-        )
 
 
 _Made = tuple[type[EitherOf] | type[BothOf] | None, int, int]  # operation on two languages; None: the first itself

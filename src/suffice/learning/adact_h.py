@@ -22,16 +22,17 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Outline
-from suffice.data.log import Log, require_log
+from suffice.data.log import SMALL, Log, require_log, room_for_tables
 from suffice.data.queries import EarlyQuery, NoQuery, Query
 from suffice.engines.engine import Engine, running
-from suffice.errors import SettingsError, alternatives, gigabytes, parameter
+from suffice.errors import MemoryLimitError, SettingsError, alternatives, gigabytes, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.guarantees import Promise
 from suffice.evidence.language_counts import LanguageCounts
 from suffice.evidence.statistic import AdaptiveReport, CountingPlan, LayerCost, Statistic, SuffixCounts
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels.array_types import Int64
+from suffice.learning.memory_needs import automaton_bytes, layer_bytes
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Merger, Placement
 
 
@@ -244,10 +245,11 @@ def adact_h(
     require_log(episodes)
     settings = settings or Settings()
     outline = episodes.outline
-    plan = settings.statistic.plan(outline, settings.chosen_bound, settings.memory)
+    room = room_for_tables(settings.memory, episodes)
+    plan = settings.statistic.plan(outline, settings.chosen_bound, room)
     threads = settings.threads if plan.divides else 1
     with running(episodes, threads, settings.memory, plan.prepared_bytes(outline.n), plan.rows) as engine:
-        return _LayerLearner(outline, settings, plan, engine, ended_apart).learn(progress, kept)
+        return _LayerLearner(outline, settings, plan, engine, ended_apart, room).learn(progress, kept)
 
 
 def _placed(merger: Merger | None, candidates: Candidates, ended: NDArray[np.bool_]) -> list[Placement]:
@@ -277,9 +279,11 @@ def _placed(merger: Merger | None, candidates: Candidates, ended: NDArray[np.boo
 class _LayerLearner:
     """One run of AdaCT-H over the layers, with the tables built so far."""
 
-    def __init__(self, log: Outline, settings: Settings, plan: CountingPlan, engine: Engine, ended_apart: bool) -> None:
+    def __init__(
+        self, log: Outline, settings: Settings, plan: CountingPlan, engine: Engine, ended_apart: bool, room: int
+    ) -> None:
         self._log, self._settings, self._plan, self._engine = log, settings, plan, engine
-        self._ended_apart = ended_apart
+        self._ended_apart, self._room = ended_apart, room  # bytes for tables
         self._symbols, self._of_letter = log.symbols()
         self._tau: list[Int64] = []  # per layer [Q_t, Y]: places in the next layer
         self._counts: list[Int64] = []  # per layer [Q_t, X]
@@ -302,10 +306,9 @@ class _LayerLearner:
             layer = LayerRecord.load(kept, t, candidates, self._log.alphabet)
             if layer is None:
                 ended = (self._symbols[candidates.symbols, 1] == STOP) & self._ended_apart
-                compares = n - np.count_nonzero(ended) > 1
-                query: Query[Any] = SuffixCounts(self._plan, t + 1, n) if compares else NoQuery()
-                part = self._engine.advance(t, join, candidates.of_letter, n, query, self._early(t + 2))
-                layer = self._merge(t + 1, candidates, ended, part if compares else None)
+                compares = n - int(np.count_nonzero(ended)) > 1
+                part = self._count(t, join, candidates, compares)
+                layer = self._merge(t + 1, candidates, ended, part, compares)
                 layer.save(kept, t)
             else:
                 self._engine.advance(t, join, candidates.of_letter, n, NoQuery())
@@ -321,6 +324,17 @@ class _LayerLearner:
             progress(t + 1, horizon + 1)
         return self._result()
 
+    def _count(self, t: int, join: Int64, candidates: Candidates, compares: bool) -> Any:
+        """Let all episodes read step t, and count their suffixes by candidate if any are compared.
+
+        None if there are no counts, or if they are too large to be made at once.
+        """
+        n, of_letter = len(candidates.sizes), candidates.of_letter
+        if compares and not self._plan.at_once(t + 1, n, self._engine.answers):
+            return self._engine.advance(t, join, of_letter, n, NoQuery())
+        query: Query[Any] = SuffixCounts(self._plan, t + 1, n) if compares else NoQuery()
+        return self._engine.advance(t, join, of_letter, n, query, self._early(t + 2))
+
     def _early(self, t: int) -> Callable[[int], EarlyQuery[Any]] | None:
         """Return the query for candidates of layer t if it can run early, while the layer before is advanced."""
         if self._plan.again:
@@ -331,23 +345,27 @@ class _LayerLearner:
         """Refuse more states than fit into memory: counts and transitions are dense tables."""
         letters = len(self._log.letters)
         self._n_states += n_states
-        n_states = self._n_states
-        if 24 * n_states * letters > self._settings.memory:
-            raise SettingsError(
-                f"the table of {n_states:,} states so far and {letters:,} distinct steps does not fit into "
-                f"{gigabytes(self._settings.memory)}. Bin the observations with {parameter('bins')}, use fewer "
-                f"columns with {parameter('observations')}, or raise {parameter('memory')}."
+        table = automaton_bytes(self._n_states, letters)
+        needed = table + layer_bytes(n_states, letters, self._engine.answers)
+        if table > self._room or needed > max(SMALL, self._room):  # little room to work is always allowed
+            raise MemoryLimitError(
+                f"the table of {self._n_states:,} states so far and {letters:,} distinct steps needs "
+                f"{gigabytes(needed)} and does not fit into {gigabytes(self._room)}. Bin the observations with "
+                f"{parameter('bins')}, use fewer columns with {parameter('observations')}, or raise "
+                f"{parameter('memory')}."
             )
 
-    def _merge(self, t: int, candidates: Candidates, ended: NDArray[np.bool_], part: Any | None) -> LayerRecord:
-        """Place the candidates of layer t, given their counts; None if at most one of them is running."""
+    def _merge(
+        self, t: int, candidates: Candidates, ended: NDArray[np.bool_], part: Any, compares: bool
+    ) -> LayerRecord:
+        """Place the candidates of layer t, given their counts; unless it `compares`, at most one is running."""
         settings, sizes = self._settings, candidates.sizes
         length = self._log.horizon - t + 1
         delta = settings.delta_at(self._log.horizon, len(sizes))
         asked = LayerCost(0)
         if length == 0:  # no suffix, so no difference: one final state
             placements = [Placement(0, promoted=True)] + [Placement(0, nearest=0, distance=0.0)] * (len(sizes) - 1)
-        elif part is None:
+        elif not compares:
             placements = _placed(None, candidates, ended)
             asked = self._plan.asked(None, length, delta)
         else:

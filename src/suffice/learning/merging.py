@@ -17,7 +17,7 @@ import numpy as np
 from suffice.data.alphabet import Alphabet
 from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Witness, refuse_invalid_witness
-from suffice.evidence.statistic import CandidateLayer
+from suffice.evidence.statistic import CandidateLayer, by_size
 from suffice.files.archives import Shape
 from suffice.files.checkpoints import CheckpointStage, StepRecord
 from suffice.kernels.array_types import Array, Codes, Float, Int64
@@ -42,7 +42,7 @@ class Candidates:
         number = np.zeros_like(by_symbol)
         number[states, symbols] = np.arange(len(states))
         sizes = by_symbol[states, symbols]
-        return cls(states, symbols, sizes, number[:, symbol_of_letter].ravel(), np.argsort(-sizes, kind="stable"))
+        return cls(states, symbols, sizes, number[:, symbol_of_letter].ravel(), by_size(sizes))
 
 
 class Placement(NamedTuple):

@@ -30,22 +30,26 @@ from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Outline, weights
-from suffice.data.log import Log
+from suffice.data.log import SMALL, Log, room_for_counts, room_for_tables
 from suffice.data.queries import EpisodesView, NoQuery, Query
+from suffice.data.threads import ANSWERS_A_THREAD
 from suffice.engines.engine import Engine, running
-from suffice.errors import SettingsError, gigabytes, parameter
+from suffice.errors import MemoryLimitError, SettingsError, gigabytes, parameter
 from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
+from suffice.evidence.statistic import RowsInParts
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Learned
+from suffice.learning.memory_needs import refinement_bytes
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Placement
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # prior probabilities that a table is equal: many may differ, or few
 LONG_HORIZON = 1_000  # decisions
 MOST_COMPARED = 10**9  # tables of outcomes that are compared in long episodes: about a quarter of an hour
 EQUAL_BALANCE = 1e-9  # balances closer than this are equal
+NO_ROW = np.zeros(0, np.int64)
 
 
 def refine(
@@ -56,8 +60,8 @@ def refine(
 ) -> Learned:
     """Refine a layered automaton by splitting states whose histories have different outcomes along the automaton.
 
-    Memory: 4 bytes for each episode, and for each thread 16 bytes for each candidate of a layer and each distinct step
-    of a state. Fewer threads are used if that does not fit.
+    Memory: 4 bytes for each episode; 8 bytes for each state of a layer and each distinct step of a state; and the same
+    for candidates, which are counted some at a time if all of them do not fit.
 
     Parameters
     ----------
@@ -83,16 +87,25 @@ def refine(
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("the episodes are not those that the automaton was learned from. Refine it with those.")
     _refuse_if_too_long(learned)
+    memory = room_for_tables(learned.settings.memory, episodes)
+    states, letters = learned.rdp.n_states, len(learned.rdp.letters)
+    table = f"of {states:,} states and {letters:,} distinct steps"
+    _refuse_if_over(max(SMALL, memory), refinement_bytes(states, letters), table)
     reference = _Reference(learned.rdp)
-    memory, tables = learned.settings.memory, 16 * max(learned.candidates) * reference.cells  # per thread
-    needed = 4 * episodes.n + tables
-    if needed > memory:  # skipping it silently would make results depend on the machine
-        raise SettingsError(
-            f"refinement of this automaton needs about {gigabytes(needed)}, more than the {gigabytes(memory)} that "
-            f"it may take. Raise {parameter('memory')}, or use {parameter('second_look', False)}."
+    rows = room_for_counts(memory) // (8 * reference.cells)
+    _refuse_if_over(memory, 4 * episodes.n + 8 * ANSWERS_A_THREAD * reference.cells, "of a candidate's outcomes")
+    with running(episodes, max(1, min(learned.settings.threads, rows // ANSWERS_A_THREAD))) as engine:
+        return _Refinement(learned, episodes.outline, reference, engine, memory).run(progress, kept)
+
+
+def _refuse_if_over(memory: int, needed: int, table: str) -> None:
+    """Refuse a table that does not fit; without refinement, results would depend on the machine."""
+    if needed > memory:
+        raise MemoryLimitError(
+            f"refinement of this automaton: the table {table} needs {gigabytes(needed)}, more than the "
+            f"{gigabytes(memory)} that it may take. Raise {parameter('memory')}, or use "
+            f"{parameter('second_look', False)}."
         )
-    with running(episodes, min(learned.settings.threads, (memory - 4 * episodes.n) // tables)) as engine:
-        return _Refinement(learned, episodes.outline, reference, engine).run(progress, kept)
 
 
 def _refuse_if_too_long(learned: Learned) -> None:
@@ -180,6 +193,10 @@ class _AutomatonWalk(NamedTuple):
     cell_of: NDArray[np.uint32]  # [Q, X]
     cells: int  # D
 
+    def rows_at_once(self, first: int, memory: int, answers: int) -> int:
+        """Return how many rows of outcomes, from cell `first` on, are counted at a time; see `room_for_counts`."""
+        return max(1, room_for_counts(memory) // (answers * 8 * (self.cells - first)))
+
 
 class _OutcomeCounts(NamedTuple):
     """Query that counts [R, D − first], the outcomes of some candidates from step t on, starting in their labels."""
@@ -219,7 +236,7 @@ class _OutcomeCountsFrom(NamedTuple):
         return _into_first(answers)
 
 
-def _row_numbers(counted: list[int], n: int) -> Int64:
+def _row_numbers(counted: Int64, n: int) -> Int64:
     """Return [n], the row of each candidate in a table of those that are counted; −1 for the others."""
     row_of = np.full(n, -1, np.int64)
     row_of[counted] = np.arange(len(counted))
@@ -253,16 +270,19 @@ class _LayerRefiner:
         reference: _Reference,
         t: int,
         labels: Int32,
-        rows: dict[int, Int64],  # of the candidates that are counted
+        row_of: Callable[[int], Int64 | None],  # row of a candidate; None: not counted
         delta: float,
+        memory: int,
     ) -> None:
         self._engine, self._walk, self._reference, self._t = engine, walk, reference, t
         self._threshold = -math.log(delta)
         self._first, self._offset = reference.first_cell(t), int(reference.offsets[t])
         self._tables: Int64 | None = None  # limits of tables of cells, once they are needed
         self._n_tables = len(reference.begin) - 1 - int(reference.first_table[t])
-        self._rows, self._labels = rows, labels.tolist()
-        self._founders: list[int] = []  # by state, the candidate whose row becomes that of the state
+        self._row_of, self._labels, self._memory = row_of, labels, memory
+        self._at_once = walk.rows_at_once(self._first, memory, engine.answers)
+        self._founders: list[int] = []  # by state, the candidate that founded it
+        self._states: dict[int, Int64] = {}  # rows of the states that have been counted
         self.label_of: list[int] = []  # by state
         self.tests = 0
 
@@ -271,7 +291,7 @@ class _LayerRefiner:
 
         A candidate that is too rare to become a state (AdaCT-H-A) joins the nearest one, if there is one.
         """
-        label = self._labels[c]
+        label, row = int(self._labels[c]), self._row_of(c)
         own = [s for s, other in enumerate(self.label_of) if other == label]
         if not own and not (rare and self._founders):
             return self._promote_label(c, founded)
@@ -279,7 +299,8 @@ class _LayerRefiner:
             return Placement(0, nearest=0, distance=0.0)
         self.tests += 1
         if own:
-            near = self._nearest([self._compare(s, self._rows[c]) for s in own])
+            assert row is not None, "candidates that share their label are counted"
+            near = self._nearest([self._compare(s, row) for s in own])
             if rare or near.evidence < self._threshold:
                 return self._join(c, near)
         elsewhere = self._elsewhere(c, label)
@@ -293,24 +314,44 @@ class _LayerRefiner:
         labels = list(dict.fromkeys(self.label_of[s] for s in others))
         if not others:
             return None
-        self._count_all()
-        from_labels = _OutcomeCountsFrom(self._walk, self._t, self._first, c, np.array(labels, np.int32))
-        found = self._engine.run_query(from_labels)
-        rows = dict(zip(labels, found, strict=True))
-        return self._nearest([self._compare(s, rows[self.label_of[s]]) for s in others])
+        self._count_states()
+        found: list[_StateComparison] = []
+        for first in range(0, len(labels), self._at_once):
+            rows = self._rows_from(c, labels[first : first + self._at_once])
+            found += [self._compare(s, rows[self.label_of[s]]) for s in others if self.label_of[s] in rows]
+            if len(labels) > self._at_once:  # keep no rows of any but the nearest state
+                found = [compared._replace(row=NO_ROW) for compared in found]
+        near = self._nearest(sorted(found, key=lambda compared: compared.state))
+        label = self.label_of[near.state]
+        return near if near.row is not NO_ROW else near._replace(row=self._rows_from(c, [label])[label])
 
-    def _count_all(self) -> None:
-        """Count the candidates that were left out, because they are alone in their labels."""
-        if left := [c for c in range(len(self._labels)) if c not in self._rows]:
-            labels, row_of = np.array(self._labels, np.int32), _row_numbers(left, len(self._labels))
-            query = _OutcomeCounts(self._walk, self._t, self._first, labels, row_of)
+    def _rows_from(self, c: int, labels: list[int]) -> dict[int, Int64]:
+        """Count the outcomes of candidate c from each of some labels."""
+        query = _OutcomeCountsFrom(self._walk, self._t, self._first, c, np.array(labels, np.int32))
+        rows = self._engine.run_query(query)
+        return dict(zip(labels, rows, strict=True))
+
+    def _count_states(self) -> None:
+        """Count the states that were left out, because their founders are alone in their labels."""
+        left = [s for s in range(len(self._founders)) if s not in self._states]
+        self._refuse_if_too_large(len(self._founders))
+        for first in range(0, len(left), self._at_once):
+            part = left[first : first + self._at_once]
+            row_of = _row_numbers(np.array([self._founders[s] for s in part]), len(self._labels))
+            query = _OutcomeCounts(self._walk, self._t, self._first, self._labels, row_of)
             rows = self._engine.run_query(query)
-            self._rows.update(zip(left, rows, strict=True))
+            self._states.update(zip(part, rows, strict=True))
+
+    def _refuse_if_too_large(self, states: int) -> None:
+        """Refuse more rows of states than fit into memory."""
+        cells = self._walk.cells - self._first
+        table = f"of {states:,} states and {cells:,} outcomes"
+        _refuse_if_over(max(SMALL, self._memory // 2), 8 * states * cells, table)
 
     def _compare(self, s: int, row: Int64) -> _StateComparison:
         if self._tables is None:
             self._tables = self._reference.tables_from(self._t)
-        theirs = self._rows[self._founders[s]]
+        theirs = self._states[s]
         evidence, balance, most_distinct = evidence_kernels.evidence_of_rows(row, theirs, self._tables, EQUAL)
         return _StateComparison(s, evidence, balance, most_distinct, row)
 
@@ -337,18 +378,22 @@ class _LayerRefiner:
 
     def _join(self, c: int, near: _StateComparison) -> Placement:
         placement = self._placement(near)
-        self._rows[self._founders[near.state]] += near.row
+        self._states[near.state] += near.row
         return placement._replace(forced=near.evidence >= self._threshold)
 
     def _add_state(self, c: int) -> int:
+        s, row = len(self._founders), self._row_of(c)
+        if row is not None:
+            self._refuse_if_too_large(len(self._states) + 1)
+            self._states[s] = row.copy()  # without the other rows that were counted with it
         self._founders.append(c)
-        self.label_of.append(self._labels[c])
-        return len(self._founders) - 1
+        self.label_of.append(int(self._labels[c]))
+        return s
 
     def _placement(self, near: _StateComparison) -> Placement:
         witness = None
         if near.most_distinct >= 0:
-            cell, theirs = self._first + near.most_distinct, self._rows[self._founders[near.state]]
+            cell, theirs = self._first + near.most_distinct, self._states[near.state]
             witness = self._reference.witness(cell, near.row, theirs, self._first)
         return Placement(
             near.state, nearest=near.state, distance=near.evidence, threshold=self._threshold, witness=witness
@@ -358,8 +403,9 @@ class _LayerRefiner:
 class _Refinement:
     """One run of the refinement over the layers."""
 
-    def __init__(self, learned: Learned, log: Outline, reference: _Reference, engine: Engine) -> None:
+    def __init__(self, learned: Learned, log: Outline, reference: _Reference, engine: Engine, memory: int) -> None:
         self._learned, self._log, self._reference, self._engine = learned, log, reference, engine
+        self._memory = memory
         self._tau = reference.completed()
         after = np.ascontiguousarray(self._tau[:, reference.symbol_of_letter], np.uint32)
         self._walk = _AutomatonWalk(after, reference.cell_of, reference.cells)
@@ -371,10 +417,12 @@ class _Refinement:
     def run(self, progress: Callable[[int, int], None], kept: CheckpointStage) -> Learned:
         """Refine layer after layer, resuming from a checkpoint."""
         first = self._learned.rdp
-        join, label_of = np.zeros(1, np.int64), np.zeros(1, np.int32)
+        join, label_of, n_states = np.zeros(1, np.int64), np.zeros(1, np.int32), 0
         tau: list[Int64] = []
         counts: list[Int64] = []
         for t in range(self._log.horizon + 1):
+            n_states += len(label_of)
+            self._refuse_if_too_large(n_states)
             counts.append(self._engine.letters(t, join, len(label_of)))
             candidates = Candidates.of(counts[t], self._reference.symbol_of_letter, len(first.symbols))
             labels = self._tau[label_of[candidates.states], candidates.symbols]  # [C]
@@ -400,6 +448,12 @@ class _Refinement:
             second_look=True,
         )
 
+    def _refuse_if_too_large(self, n_states: int) -> None:
+        """Refuse more states, beside those of the first automaton, than fit into memory."""
+        letters, both = len(self._log.letters), self._learned.rdp.n_states + n_states
+        table = f"of {n_states:,} states so far and {letters:,} distinct steps"
+        _refuse_if_over(max(SMALL, self._memory), refinement_bytes(both, letters), table)
+
     def _suffixes(self) -> int:
         """Return the number of suffixes in layers 1 to H, of which `forced_share` is a share."""
         return self._log.total * max(1, self._log.horizon)
@@ -408,9 +462,9 @@ class _Refinement:
         """Place the candidates of layer t, given their labels [C]."""
         n, offset = len(candidates.sizes), int(self._reference.offsets[t])
         rare = candidates.sizes < self._learned.settings.cut * candidates.sizes.sum()  # [C]
-        rows = self._count(t, candidates, join, labels)
+        row_of = self._count(t, candidates, join, labels)
         delta = self._learned.settings.delta_at(self._log.horizon, n)
-        layer = _LayerRefiner(self._engine, self._walk, self._reference, t, labels, rows, delta)
+        layer = _LayerRefiner(self._engine, self._walk, self._reference, t, labels, row_of, delta, self._memory)
         decisions = []
         for c in candidates.order.tolist():
             placement = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare[c]))
@@ -418,20 +472,29 @@ class _Refinement:
             decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), placement))
         return LayerRecord(tuple(decisions), {"tests": [str(layer.tests)]})
 
-    def _count(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> dict[int, Int64]:
-        """Let the episodes take the step to layer t; count the outcomes of candidates that share their label.
+    def _count(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> Callable[[int], Int64 | None]:
+        """Let the episodes take the step to layer t; return the outcomes of candidates that share their label.
 
         Others are compared only where a candidate is distinct from its label, or too rare to become a state. So layers
-        in which each label has one candidate, such as those of a single long episode, cost no counting.
+        in which each label has one candidate, such as those of a single long episode, cost no counting. Rows that do
+        not fit into memory are counted in parts.
         """
-        n, times = len(labels), Counter(labels.tolist())
-        shared = [c for c, label in enumerate(labels.tolist()) if times[label] > 1]
-        query: Query[Any] = NoQuery()
-        if shared and t <= self._log.horizon:
-            row_of = _row_numbers(shared, n)
-            query = _OutcomeCounts(self._walk, t, self._reference.first_cell(t), labels, row_of)
-        met = self._engine.advance(t - 1, join, candidates.of_letter, n, query)
-        return {} if met is None else dict(zip(shared, met, strict=True))
+        n, first, times = len(labels), self._reference.first_cell(t), Counter(labels.tolist())
+        shared = np.array([c for c in candidates.order.tolist() if times[labels[c]] > 1], np.int64)
+
+        def query(counted: Int64) -> Query[Int64]:
+            return _OutcomeCounts(self._walk, t, first, labels, _row_numbers(counted, n))
+
+        counts = len(shared) > 0 and t <= self._log.horizon
+        most = self._walk.rows_at_once(first, self._memory, self._engine.answers)
+        at_once: Query[Any] = query(shared) if counts and len(shared) <= most else NoQuery()
+        met = self._engine.advance(t - 1, join, candidates.of_letter, n, at_once)
+        if met is not None:
+            return dict(zip(shared.tolist(), met, strict=True)).get
+        if not counts:
+            return lambda c: None
+        rows = RowsInParts(shared, most, lambda counted: self._engine.run_query(query(counted)))
+        return lambda c: rows(c) if times[labels[c]] > 1 else None
 
     def _note(self, layer: LayerRecord) -> None:
         """Append the results of a layer."""

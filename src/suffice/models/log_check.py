@@ -19,6 +19,7 @@ from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_as
 from suffice.data.report import ReadReport
+from suffice.models.learn_options import memory_bytes
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.log_warnings import LogWarning, log_warnings
 from suffice.models.trial import SECONDS, Progress, Trial, refuse_budget, silently, try_sample
@@ -195,6 +196,7 @@ def check(
     max_values: int = MAX_VALUES,
     schema: Alphabet | str | Path | None = None,
     seconds: float | None = SECONDS,
+    memory: int | str | None = None,
     progress: Progress = silently,
 ) -> LogCheck:
     """Inspect a log before learning from it.
@@ -212,6 +214,9 @@ def check(
         Time budget of the trial runs: a smaller sample is learned from, or fewer steps of its episodes, if they would
         take longer. Default: 20. None: no limit; the sample has at most 20,000 episodes and their first 1,000 steps.
         Facts that need no trial runs are always reported.
+    memory
+        Memory that the trial runs may take, in bytes or as text such as "4GB", and that learning is estimated for.
+        Default: 1 GB, and what `learn` may take by default.
     progress
         Called with the percentage done and 100.
 
@@ -242,8 +247,8 @@ def check(
     if isinstance(data, Episodes):
         options.refuse_for_episodes(data)
         data = data if horizon is None or horizon >= data.horizon else data.cut(horizon)
-        return check_episodes(data, getattr(data, "report", None) or _report_of(data), progress, seconds)
-    return check_episodes(*read_as(data, options.read_options()), progress, seconds)
+        return check_episodes(data, getattr(data, "report", None) or _report_of(data), progress, seconds, memory)
+    return check_episodes(*read_as(data, options.read_options()), progress, seconds, memory)
 
 
 def check_episodes(
@@ -251,14 +256,16 @@ def check_episodes(
     report: ReadReport,
     progress: Progress = silently,
     seconds: float | None = SECONDS,
+    memory: int | str | None = None,
     show: ShowFacts = lambda contents, remarks: None,
 ) -> LogCheck:
     """Check a log that has been read; `show` gets what is known at once, before the trial runs."""
     refuse_budget(seconds)
+    most = None if memory is None else memory_bytes(memory)
     warnings = log_warnings(episodes, report.encoder)
     n_steps, weighted = len(episodes.letters), episodes.weight is not None
     show(contents_of(report, n_steps, episodes.total, weighted), remarks_of(warnings, report.notes))
-    return LogCheck(report, try_sample(episodes, progress, seconds), n_steps, weighted, warnings)
+    return LogCheck(report, try_sample(episodes, progress, seconds, most), n_steps, weighted, warnings)
 
 
 def _report_of(episodes: Episodes) -> ReadReport:

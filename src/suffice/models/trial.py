@@ -18,14 +18,20 @@ import numpy as np
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
-from suffice.errors import SettingsError, is_number, parameter
+from suffice.data.log import room_for_tables
+from suffice.data.threads import ANSWERS_A_THREAD
+from suffice.errors import MemoryLimitError, SettingsError, is_number, parameter
 from suffice.evidence.adaptive import AdaptiveLanguages
-from suffice.evidence.language_counts import LanguageCounts
+from suffice.evidence.language_counts import LanguageCounts, LanguagePlan
 from suffice.evidence.languages import CONJUNCTIONS
-from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.evidence.statistic import PREPARED
+from suffice.learning.adact_h import Learned, Settings, adact_h, half_of_memory
 from suffice.learning.borderline import borderline_merges
 from suffice.learning.layers import learn_layers
+from suffice.learning.memory_needs import automaton_bytes, counts_bytes, refinement_bytes
+from suffice.models.choices import all_cores
 
+CHECK_MEMORY = 10**9  # bytes that the trial runs may take
 CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
 CHECK_STEPS = 1_000  # of longer episodes only the first steps are tried
 FIRST_STEPS = 10  # of small runs that show what more steps will take
@@ -223,21 +229,24 @@ def refuse_budget(seconds: float | None) -> None:
         raise SettingsError(f"{parameter('seconds', seconds)} is not a time budget. Use a number above 0.")
 
 
-def try_sample(episodes: Episodes, progress: Progress = silently, seconds: float | None = SECONDS) -> Trial:
+def try_sample(
+    episodes: Episodes, progress: Progress = silently, seconds: float | None = SECONDS, memory: int | None = None
+) -> Trial:
     """Learn from a sample of the episodes and from parts of it, and with all languages from a smaller sample.
 
-    Runs that would exceed the budget are not begun, and one that does exceed it is aborted after a layer. `progress` is
-    called with the percentage done and 100.
+    Runs that would exceed the budget are not begun, and one that does exceed it is aborted after a layer. They take at
+    most `memory`, by default CHECK_MEMORY, and what learning takes is estimated for as much; by default for what
+    `learn` may take. `progress` is called with the percentage done and 100.
     """
     refuse_budget(seconds)
-    settings = Settings()
+    settings = Settings(memory=memory or min(CHECK_MEMORY, half_of_memory()))
     learn_layers(_shorter(_spread(episodes, FEWEST), COMPILED_STEPS).compact(), settings)  # compile first
     clock = _Clock(seconds, progress)
     runs = _growing_runs(_shorter(episodes, _affordable_steps(episodes, settings, clock)), settings, clock)
     complete = bool(runs) and runs[-1].asked and runs[-1].sample.n == min(episodes.n, CHECK_SAMPLE)
     shown = [run for run in runs if run.asked or not complete]
     family = _tried_family(shown[-1], settings, clock) if shown else None
-    cost = _cost(episodes, shown[-1] if shown else None, settings, clock)
+    cost = _cost(episodes, shown[-1] if shown else None, settings, clock, memory)
     trial = Trial(
         episodes=episodes.total,
         tried=shown[-1].sample.total if shown else 0,
@@ -284,7 +293,7 @@ def _affordable_steps(episodes: Episodes, settings: Settings, clock: _Clock) -> 
 
 
 def _growing_runs(episodes: Episodes, settings: Settings, clock: _Clock) -> list[_Run]:
-    """Learn from a few episodes, then from parts of a sample and the sample, as far as the budget allows."""
+    """Learn from a few episodes, then from parts of a sample and the sample, as far as time and memory allow."""
     sample = min(episodes.n, CHECK_SAMPLE)
     parts = [n for n in (sample // part for part in SAMPLE_PARTS) if n >= FEWEST] + [sample]
     clock.until(RUNS_UNTIL, LEAST_SECONDS)
@@ -315,6 +324,9 @@ def _growing_runs(episodes: Episodes, settings: Settings, clock: _Clock) -> list
             parts = parts[1:] if asked else parts
     except OutOfTimeError:
         pass
+    except MemoryLimitError:
+        if not runs:
+            raise
     return runs
 
 
@@ -337,7 +349,7 @@ class _Cost(NamedTuple):
     bytes: int | None = None
 
 
-def _cost(episodes: Episodes, last: _Run | None, settings: Settings, clock: _Clock) -> _Cost:
+def _cost(episodes: Episodes, last: _Run | None, settings: Settings, clock: _Clock, memory: int | None) -> _Cost:
     """Plan the comparison of the whole log, which takes time if it has many distinct steps."""
     clock.until(1.0)
     start = perf_counter()
@@ -349,8 +361,32 @@ def _cost(episodes: Episodes, last: _Run | None, settings: Settings, clock: _Clo
     plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)
     return _Cost(
         tuple(plan.size(length, settings.delta) for length in range(episodes.horizon, 0, -1)),
-        plan.least_bytes(episodes.n) + plan.prepared_bytes(episodes.n) + 12 * episodes.n,
+        None if last is None else _learning_bytes(episodes, last, plan, memory),
     )
+
+
+def _learning_bytes(episodes: Episodes, last: _Run, plan: LanguagePlan, memory: int | None) -> int:
+    """Estimate the largest memory that learning layers from the log takes beside the log and the program.
+
+    Each layer has as many states as the last run showed, and candidates in proportion to the episodes, up to one for
+    each state and symbol; steps that were not tried are like the others.
+    """
+    settings, rdp, n = all_cores(), last.learned.rdp, episodes.n
+    room = room_for_tables(memory or settings.memory, episodes)
+    letters, symbols, answers = len(episodes.letters), len(episodes.symbols()[0]), ANSWERS_A_THREAD * settings.threads
+    longer = (episodes.horizon + 1) / (rdp.horizon + 1)
+    n_states = math.ceil(longer * rdp.n_states)
+    cells = math.ceil(longer * np.count_nonzero(rdp.counts)) + n_states * rdp.alphabet.n_actions
+    states, counting, refining = rdp.layers.tolist(), 0, 0
+    for t in range(1, rdp.horizon + 1):
+        candidates = min(states[t - 1] * symbols, -(-last.learned.candidates[t - 1] * n // last.sample.n))
+        counting = max(counting, counts_bytes(candidates, states[t], plan.columns(t), answers, room))
+        refining = max(refining, counts_bytes(candidates, states[t], cells, answers, room))
+    prepared = plan.prepared_bytes(n)
+    prepared = prepared if 4 * prepared <= room else PREPARED * settings.threads
+    first = plan.patterns_bytes + prepared + counting + automaton_bytes(n_states, letters)
+    second = refining + refinement_bytes(2 * n_states, letters)
+    return 12 * n + max(first, second)
 
 
 def _whole_seconds(runs: Sequence[_Run], episodes: Episodes, complete: bool) -> float | None:

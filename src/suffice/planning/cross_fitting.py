@@ -35,6 +35,7 @@ from suffice.planning.plan import Plan
 FOLDS = 3
 FEWEST_EPISODES = 30  # of fewer no plan can be judged
 MOST_STEPS = 1 << 24  # of longer logs a sample is judged
+BYTES_A_STEP = 64  # memory per step of the sample, of which a third is walked at a time
 RULE_OF_THREE = 2 * 3 / 1.645  # factor that turns 1.645 errors of half a range per visit into three ranges
 MISFIT = 3.0  # z from which an automaton does not fit: one-sided level 0.0013
 ALWAYS = ("edge", "two edges", "first observation")  # refinements that always count for the lower bound

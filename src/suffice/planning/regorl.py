@@ -26,7 +26,7 @@ from suffice.automata.tally import Tally
 from suffice.automata.training_ranges import training_ranges
 from suffice.data.content import merged
 from suffice.data.episodes import Episodes
-from suffice.data.log import Log, run_query
+from suffice.data.log import Log, room_for_tables, run_query
 from suffice.data.possible_returns import reward_ranges
 from suffice.data.queries import EpisodesView
 from suffice.data.sampling import sample_of
@@ -38,7 +38,7 @@ from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.backward_induction import unroll_plan
-from suffice.planning.cross_fitting import FOLDS, MOST_STEPS, CrossFit, cross_fit
+from suffice.planning.cross_fitting import BYTES_A_STEP, FOLDS, MOST_STEPS, CrossFit, cross_fit
 from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.plan import Plan
 from suffice.planning.planner import Planning, as_planning, plan_on
@@ -268,7 +268,8 @@ def regorl(
         return learned, _plan(learned, log, learned.rdp.own_tally(), planning, rng)[0]
 
     learned, plan = make_plan(episodes, lambda done, of: progress(done, (FOLDS + 1) * of), kept)
-    sample, fold = sample_of(episodes, MOST_STEPS, np.random.default_rng(FOLD_SEED), settings.threads), count(1)
+    most = min(MOST_STEPS, room_for_tables(settings.memory, episodes) // BYTES_A_STEP)
+    sample, fold = sample_of(episodes, most, np.random.default_rng(FOLD_SEED), settings.threads), count(1)
     if not stationary:  # layers are the same for weights and for repetitions
         sample = merged(sample)
 

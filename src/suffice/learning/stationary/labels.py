@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import PAD, STOP, smallest_uint
 from suffice.data.episodes import Episodes, weights
-from suffice.errors import SettingsError, gigabytes, parameter
+from suffice.errors import MemoryLimitError, gigabytes, parameter
 from suffice.evidence.events import After, Chosen, Later, New, OutcomeAt, Paid, Shown, Witness
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import stationary
@@ -282,7 +282,7 @@ def _tree(steps: PointerLog, memory: int) -> tuple[Int32, NDArray[np.bool_], lis
     for depth in range(DEPTH):
         letters = steps.word[:, 1 + depth :]
         if len(parents) * n_letters * BYTES_PER_TREE_CELL > memory:
-            raise SettingsError(
+            raise MemoryLimitError(
                 f"{n_letters:,} distinct steps follow each other in too many ways for {gigabytes(memory)}. Bin the "
                 f"observations with {parameter('bins')}, use fewer columns with {parameter('observations')}, or raise "
                 f"{parameter('memory')}."

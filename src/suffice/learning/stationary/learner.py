@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Episodes, weights
-from suffice.data.log import ITSELF, Log, require_log, run_query
+from suffice.data.log import ITSELF, Log, require_log, room_for_tables, run_query
 from suffice.data.queries import EpisodesView, added
 from suffice.data.sampling import shuffled_sample
-from suffice.errors import SettingsError, gigabytes, parameter
+from suffice.errors import MemoryLimitError, SettingsError, gigabytes, parameter
 from suffice.evidence.guarantees import Promise
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import walking
@@ -114,21 +114,23 @@ def learn_stationary(
     steps = size * (episodes.horizon + 1)
     in_memory = isinstance(episodes, Episodes)  # otherwise the limit includes the episodes and the process itself
     needed = 16 * steps if in_memory else ITSELF + 28 * steps
-    if needed > settings.memory:
-        raise SettingsError(
+    room = room_for_tables(settings.memory, episodes)
+    if needed > (room if in_memory else settings.memory):
+        raise MemoryLimitError(
             f"learning a stationary automaton from this log needs about {gigabytes(needed)}, more than the "
             f"{gigabytes(settings.memory)} that it may take. Raise {parameter('memory')}."
         )
     chosen = shuffled_sample(episodes, size, np.random.default_rng(ORDER_SEED), settings.threads)
     stride = max(chosen.n // LABEL_SAMPLE, 1)
     few = PointerLog.of(chosen.columns(np.arange(0, chosen.n, stride)))
-    found = _rounds(few, settings, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept.part("rounds"))
+    within = replace(settings, memory=room)
+    found = _rounds(few, within, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept.part("rounds"))
     if stride > 1:
         whole = kept.part("whole")
         last = load_round(whole, 0, few, chosen.total)
         if last is None:
             all_steps = PointerLog.of(chosen)
-            labelling = Labelling(few, completed(found.tau), settings.memory)
+            labelling = Labelling(few, completed(found.tau), room)
             last = FoundRound.of(all_steps, _round(all_steps, labelling, settings, {}, again=False))
             save_round(whole, 0, last)
         found = last

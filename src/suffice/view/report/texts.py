@@ -158,8 +158,8 @@ def assumptions(model: Model) -> list[str]:
         texts.append(
             f"Prediction, lower bound and advice come from cross-fitting on {about.plan.judged:,} episodes: plans made "
             "in the same way from two thirds of them are judged by the others. The plan of this model comes from all "
-            "episodes, and is assumed to be worth at least as much as those on average. Memory that acts only many steps "
-            "later may remain unnoticed; a small trial is more reliable."
+            "episodes, and is assumed to be worth at least as much as those on average. Memory that acts only many "
+            "steps later may remain unnoticed; a small trial is more reliable."
         )
     elif about.plan is not None and not about.plan.split:
         texts.append(
