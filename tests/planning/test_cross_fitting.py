@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from math import comb
 
@@ -11,11 +12,13 @@ import pytest
 from suffice.automata.rdp import RDP
 from suffice.data.content import shuffled
 from suffice.data.episodes import Episodes
+from suffice.data.log import ITSELF
 from suffice.domains.exact.values import exact_value
 from suffice.domains.registry import make
-from suffice.planning import regorl
+from suffice.learning.adact_h import Settings
+from suffice.planning import cross_fitting, regorl
 from suffice.planning.controller import Controller
-from suffice.planning.cross_fitting import FEWEST_EPISODES, cross_fit
+from suffice.planning.cross_fitting import BYTES_A_STEP, FEWEST_EPISODES, MOST_STEPS, cross_fit, judged_steps
 from suffice.planning.plan import Plan
 from support.samples import coins, from_values
 
@@ -86,7 +89,7 @@ def test_cross_fit_returns_none_for_too_few_episodes() -> None:
 
 def test_cross_fit_judges_a_sample_of_a_long_log(monkeypatch: pytest.MonkeyPatch) -> None:
     episodes = coins(np.random.default_rng(0), 3, 400)
-    monkeypatch.setattr(regorl, "MOST_STEPS", 100 * (episodes.horizon + 1))
+    monkeypatch.setattr(cross_fitting, "MOST_STEPS", 100 * (episodes.horizon + 1))
     judged = solve(episodes).judged
     assert judged is not None and judged.episodes == 100
 
@@ -103,3 +106,23 @@ def test_cross_fit_bounds_are_within_the_possible_range() -> None:
     steps = [[(None, (1,), 0.0), ("a" if i % 2 else "b", None, float(i % 2))] for i in range(40)]
     solution = solve(from_values(steps))
     assert solution.lower_bound is not None and 0 <= solution.lower_bound <= solution.prediction.value <= 1
+
+
+@pytest.mark.parametrize("stationary", [False, True])
+def test_cross_fit_takes_no_more_memory_than_announced(stationary: bool) -> None:
+    domain = make("t-maze")
+    episodes = shuffled(domain.simulate(20_000, 30, np.random.default_rng(0)), np.random.default_rng(1))
+    made = solve(episodes.columns(slice(0, 500)), stationary=stationary)
+    tracemalloc.start()
+    cross_fit(episodes, lambda part: (made.learned.rdp, made.plan), np.random.default_rng(2))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    announced = BYTES_A_STEP[stationary] * episodes.n * (episodes.horizon + 1)
+    assert 0.5 * announced < peak < announced
+
+
+def test_cross_fit_judges_a_sample_that_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cross_fitting, "SMALL", BYTES_A_STEP[False] * 400)
+    found = [solve(coins(np.random.default_rng(0), 3, 200), Settings(memory=m)).judged for m in (10**9, ITSELF)]
+    assert [judged and judged.episodes for judged in found] == [200, 100]
+    assert judged_steps(ITSELF + (1 << 30)) == MOST_STEPS > judged_steps(ITSELF + (1 << 30), stationary=True)

@@ -30,6 +30,7 @@ from suffice.learning.borderline import borderline_merges
 from suffice.learning.layers import learn_layers
 from suffice.learning.memory_needs import automaton_bytes, counts_bytes, refinement_bytes
 from suffice.models.choices import all_cores
+from suffice.planning.cross_fitting import BYTES_A_STEP, judged_steps
 
 CHECK_MEMORY = 10**9  # bytes that the trial runs may take
 CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
@@ -366,7 +367,7 @@ def _cost(episodes: Episodes, last: _Run | None, settings: Settings, clock: _Clo
 
 
 def _learning_bytes(episodes: Episodes, last: _Run, plan: LanguagePlan, memory: int | None) -> int:
-    """Estimate the largest memory that learning layers from the log takes beside the log and the program.
+    """Estimate the largest memory that learning layers and a plan from the log takes beside the log and the program.
 
     Each layer has as many states as the last run showed, and candidates in proportion to the episodes, up to one for
     each state and symbol; steps that were not tried are like the others.
@@ -386,7 +387,8 @@ def _learning_bytes(episodes: Episodes, last: _Run, plan: LanguagePlan, memory: 
     prepared = prepared if 4 * prepared <= room else PREPARED * settings.threads
     first = plan.patterns_bytes + prepared + counting + automaton_bytes(n_states, letters)
     second = refining + refinement_bytes(2 * n_states, letters)
-    return 12 * n + max(first, second)
+    judged = BYTES_A_STEP[False] * min(n * (episodes.horizon + 1), judged_steps(memory or settings.memory))
+    return 12 * n + max(first, second) + judged
 
 
 def _whole_seconds(runs: Sequence[_Run], episodes: Episodes, complete: bool) -> float | None:

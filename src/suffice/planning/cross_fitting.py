@@ -12,7 +12,8 @@ Three results follow:
                the refinement by whole histories counts too, which needs no automaton. Without refinement, cells
                with few visits count by the rule of three: n equal outcomes leave 3/n of the range possible
 
-Of a long log a sample is judged, so that the cost is bounded. Theory: docs/theory.md, section 6; docs/decisions/0033.
+Of a long log a sample is judged, so that time and memory are bounded. Theory: docs/theory.md, section 6, and
+docs/decisions/0033.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 
 from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
+from suffice.data.log import ITSELF, SMALL
 from suffice.data.possible_returns import reward_ranges
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float
@@ -35,7 +37,7 @@ from suffice.planning.plan import Plan
 FOLDS = 3
 FEWEST_EPISODES = 30  # of fewer no plan can be judged
 MOST_STEPS = 1 << 24  # of longer logs a sample is judged
-BYTES_A_STEP = 64  # memory per step of the sample, of which a third is walked at a time
+BYTES_A_STEP = {False: 140, True: 330}  # memory of a judged step, with layers and with a stationary automaton
 RULE_OF_THREE = 2 * 3 / 1.645  # factor that turns 1.645 errors of half a range per visit into three ranges
 MISFIT = 3.0  # z from which an automaton does not fit: one-sided level 0.0013
 ALWAYS = ("edge", "two edges", "first observation")  # refinements that always count for the lower bound
@@ -127,6 +129,14 @@ def cross_fit(episodes: Episodes, make_plan: Plans, rng: np.random.Generator, de
     logged = math.fsum(fold.logged for fold in folds) / FOLDS
     gain = Estimate(predicted.value - logged, _combined(folds, base, against_log=True).error)
     return CrossFit(predicted.within(possible), gain, lower, misfit, episodes.total)
+
+
+def judged_steps(memory: int, stationary: bool = False) -> int:
+    """Return how many steps are judged at most, if `memory` is that of the whole process.
+
+    It does not depend on the log, so that a log in memory and the same log read in pieces have the same result.
+    """
+    return min(MOST_STEPS, max(SMALL, memory - ITSELF) // BYTES_A_STEP[stationary])
 
 
 def _tested(rdp: RDP) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from suffice.automata.tally import Tally
 from suffice.automata.training_ranges import training_ranges
 from suffice.data.content import merged
 from suffice.data.episodes import Episodes
-from suffice.data.log import Log, room_for_tables, run_query
+from suffice.data.log import Log, run_query
 from suffice.data.possible_returns import reward_ranges
 from suffice.data.queries import EpisodesView
 from suffice.data.sampling import sample_of
@@ -38,7 +38,7 @@ from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.backward_induction import unroll_plan
-from suffice.planning.cross_fitting import BYTES_A_STEP, FOLDS, MOST_STEPS, CrossFit, cross_fit
+from suffice.planning.cross_fitting import FOLDS, CrossFit, cross_fit, judged_steps
 from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.plan import Plan
 from suffice.planning.planner import Planning, as_planning, plan_on
@@ -268,8 +268,8 @@ def regorl(
         return learned, _plan(learned, log, learned.rdp.own_tally(), planning, rng)[0]
 
     learned, plan = make_plan(episodes, lambda done, of: progress(done, (FOLDS + 1) * of), kept)
-    most = min(MOST_STEPS, room_for_tables(settings.memory, episodes) // BYTES_A_STEP)
-    sample, fold = sample_of(episodes, most, np.random.default_rng(FOLD_SEED), settings.threads), count(1)
+    most, fold = judged_steps(settings.memory, stationary), count(1)
+    sample = sample_of(episodes, most, np.random.default_rng(FOLD_SEED), settings.threads)
     if not stationary:  # layers are the same for weights and for repetitions
         sample = merged(sample)
 
@@ -309,7 +309,8 @@ def _split(
     planning = replace(planning, delta=split.delta / 2)
     plan, bracket, unused = _plan(learned, second, None, planning, rng)
     rdp = learned.rdp
-    prediction = _judge(rdp, plan, unused) if unused else _exchanged(rdp, planning, second, rng)
+    most = judged_steps(settings.memory)
+    prediction = _judge(rdp, plan, unused, most) if unused else _exchanged(rdp, planning, second, rng, most)
     behaviour, best = returns(episodes)
     return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
 
@@ -336,17 +337,18 @@ def _plan(
     return plan, Bracket(max(lower, low), min(upper, high)), spare
 
 
-def _exchanged(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator) -> Estimate:
+def _exchanged(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator, most: int) -> Estimate:
     """Predict the return of plans made on each half of the episodes from the other half, and average."""
     halves = episodes.divide(0.5, rng)[:2]
-    found = [_judge(rdp, plan_on(rdp, planning, rdp.tally(one)), other) for one, other in (halves, reversed(halves))]
+    pairs = (halves, reversed(halves))
+    found = [_judge(rdp, plan_on(rdp, planning, rdp.tally(one)), other, most) for one, other in pairs]
     mean = Estimate(math.fsum(f.value for f in found) / 2, math.hypot(*(f.error for f in found)) / 2)
     return mean.within((min(f.low for f in found), max(f.high for f in found)))
 
 
-def _judge(rdp: RDP, plan: Plan, log: Log) -> Estimate:
-    """Estimate the return of a plan from episodes that it was not made from."""
-    episodes = sample_of(log, MOST_STEPS, np.random.default_rng(FOLD_SEED))
+def _judge(rdp: RDP, plan: Plan, log: Log, most: int) -> Estimate:
+    """Estimate the return of a plan from episodes that it was not made from, of at most so many steps."""
+    episodes = sample_of(log, most, np.random.default_rng(FOLD_SEED))
     ranges = reward_ranges(episodes)
     found = HeldOutPlan(rdp, plan, episodes, (ranges.high - ranges.low)[1:]).value()
     return Estimate(found.value, math.sqrt(found.variance(episodes.weight))).within(ranges.returns())
