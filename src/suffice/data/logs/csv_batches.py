@@ -43,12 +43,12 @@ class CsvFiles(TextFiles):
 
     @cached_property
     def width(self) -> int:
-        """Number of columns."""
+        """Number of columns of each file."""
         return len(header_of(self.files[0]))
 
     @property
     def decisions(self) -> int:
-        """Approximate number of rows: that of line ends."""
+        """Approximate number of rows, which is that of line ends."""
         return self._counts[1]
 
     @property
