@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +19,7 @@ import pytest
 import suffice
 from suffice.data.logs.reading import read_log
 from suffice.errors import LogError
+from support.logs_in_pieces import write_parts
 
 FIRST = 2**63  # beyond signed integers
 LARGE = (FIRST, FIRST + 1, 2**64 - 1, 5)
@@ -138,3 +143,63 @@ def test_read_log_refuses_rewards_that_are_the_same_float(tmp_path: Path) -> Non
         with pytest.raises(LogError, match=r"row \d, column 'reward'.*are the same floating-point number"):
             read_log(log)
     assert read_log(csv_of(tmp_path / "c.csv", [2**53, 0.5], "reward")).alphabet.rewards == (0.0, 0.5, 2.0**53)
+
+
+@pytest.mark.parametrize("values", [LARGE, (2**53, 2**53 + 1, 5), (-FIRST, 1 - FIRST)], ids=repr)
+def test_read_log_keeps_large_integers_of_steps_and_arrays_apart(values: Sequence[int]) -> None:
+    objects = [SimpleNamespace(observations=[value], actions=["a"], rewards=[0.0]) for value in values]
+    together = [SimpleNamespace(observations=list(values), actions=["a"] * len(values), rewards=[0.0] * len(values))]
+    arrays: dict[str, Any] = {name: [row[name] for row in rows_of(values)] for name in rows_of(values)[0]}
+    steps = [[(value, "a", 0.0)] for value in values]
+    for log in (steps, together, arrays, arrays | {"seen": deque(values)}):
+        assert seen_in(log) == set(values) and all(type(value) is int for value in seen_in(log))
+    try:
+        assert seen_in(objects) == set(values)
+    except LogError as error:  # integers of 64 bits with and without a sign are two types
+        assert "column 'observation': " in str(error)  # noqa: PT017 either is right
+
+
+def test_read_log_refuses_integers_that_fractions_of_other_episodes_make_inexact() -> None:
+    parts = [np.array([2**53, 2**53 + 1]), np.array([0.5, 1.5])]
+    episodes = [SimpleNamespace(observations=part, actions=["a", "b"], rewards=[0.0, 1.0]) for part in parts]
+    with pytest.raises(LogError, match=r"column 'observation': integers of 2\*\*53 and above are not exact"):
+        read_log(episodes)
+    parts[0] -= 10
+    assert len(seen_in(episodes)) == 4
+
+
+def test_read_log_keeps_booleans_and_integers_of_a_csv_apart(tmp_path: Path) -> None:
+    assert seen_in(csv_of(tmp_path / "a.csv", ["true", 1, 0])) == {"true", "1", "0"}
+    assert seen_in(csv_of(tmp_path / "b.csv", ["true", "false"])) == {True, False}
+
+
+MEANT = {
+    "integers": (3, -(2**62), 2**62 + 1),
+    "large integers": LARGE,
+    "floats": (0.1, -0.0, 0.30000000000000004, 1e20, 2.0),
+    "booleans": (True, False),
+    "text": ("a", "b c", "é"),
+    "dates": (date(2020, 1, 1), date(2020, 1, 2)),
+    "decimals": (Decimal("0.10"), Decimal("2.00")),
+    "whole decimals": (Decimal(2**53), Decimal(2**53 + 1)),
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_read_log_gives_the_same_alphabet_from_every_format(name: str, tmp_path: Path) -> None:
+    values = MEANT[name]
+    column = pa.array(values, pa.uint64() if name == "large integers" else None)
+    table = pa.Table.from_pylist(rows_of(range(len(values)))).set_column(2, "seen", column)
+    for suffix in (".parquet", ".arrow", ".csv"):
+        write_parts(tmp_path / f"a{suffix}", [table])
+    lines = [json.dumps(row | {"seen": "@"}).replace('"@"', as_json(row["seen"])) for row in table.to_pylist()]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    logs = [table, *(tmp_path / f"a{suffix}" for suffix in (".parquet", ".arrow", ".csv", ".jsonl"))]
+    alphabets = [read_log(log).alphabet for log in logs]
+    assert len(alphabets[0].observations) == len(values)
+    assert all(alphabet == alphabets[0] for alphabet in alphabets)
+    assert len({repr(alphabet) for alphabet in alphabets}) == 1  # 1 == 1.0 == True
+
+
+def as_json(value: Any) -> str:
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, default=str)

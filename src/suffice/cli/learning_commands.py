@@ -93,8 +93,8 @@ def learn(
     Parameters
     ----------
     log
-        Parquet, Arrow, CSV or JSON lines file with one row per decision or per episode, a folder of Parquet files, a
-        quoted pattern such as 'part-*.parquet', or minari:ID for a Minari dataset.
+        Parquet, Arrow, CSV or JSON lines file with one row per decision or per episode, a folder of them, a quoted
+        pattern such as 'part-*.parquet', or minari:ID for a Minari dataset.
     more
         Further logs, read with the columns and bins of the first. Equal episode ids in two logs are two episodes.
     output
@@ -129,8 +129,8 @@ def learn(
     threads
         Number of threads. Default: all cores; with --engine ray: 1 per worker. The result does not depend on it.
     memory
-        Memory that the run may use, such as 4GB. Default: half of the machine's. Larger Parquet logs are read in
-        pieces and stored in the temporary folder.
+        Memory that the run may use, such as 4GB. Default: half of the machine's. Larger logs are read in pieces
+        and stored in the temporary folder.
     checkpoint
         Folder for intermediate results. The same command continues from there if it was stopped. The folder is removed
         when the model is saved.

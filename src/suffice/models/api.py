@@ -158,7 +158,7 @@ def learn(
     threads
         Number of threads. Default: all cores. The result does not depend on it.
     memory
-        Memory that the run may use, in bytes or as text such as "4GB". A larger Parquet log is read in parts. Default:
+        Memory that the run may use, in bytes or as text such as "4GB". A larger log is read in pieces. Default:
         half of the machine's.
     checkpoint
         Folder for intermediate results: the same call continues where an interrupted one stopped.

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.encoding.columns import known_as
-from suffice.data.encoding.tables import NOT_A_CELL
+from suffice.data.encoding.tables import EXACT, NOT_A_CELL
 from suffice.errors import LogError
 
 DEEPEST_VALUE = 16  # levels of nested lists and records; no log needs more, and recursion must end
@@ -62,12 +62,25 @@ def column_of(name: str, values: Any, source: str) -> pa.Array | None:
     """Convert a list or an array to a column; return None if it is neither."""
     try:
         if not isinstance(values, list | tuple | np.ndarray):
-            values = np.asarray(values)
+            values = exact_array(values)
         if isinstance(values, np.ndarray):
             return None if values.ndim == 0 else _of_array(values)
         return _of_values(values)
     except NOT_A_COLUMN as error:
         raise LogError(f"{source}, {_misfit(name, values) or f'column {name!r}: {_problem(error)}'}") from error
+
+
+def exact_array(values: Any) -> Any:
+    """Convert values to an array; where NumPy would make inexact floats of integers, to one of Python objects."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and not hasattr(values, "__array__") and has_inexact(array):
+        return np.asarray(values, object)
+    return array
+
+
+def has_inexact(array: Any) -> bool:
+    """Return whether numbers may not be exact as floats."""
+    return bool(array.size and (np.abs(array.astype(float)) >= EXACT).any())
 
 
 def _of_values(values: Iterable[Any]) -> pa.Array:

@@ -64,7 +64,7 @@ class ArrowFiles(LogFiles):
 
     @property
     def width(self) -> int:
-        """Number of columns."""
+        """Number of columns of each file."""
         return len(self.schema.names)
 
     @property
@@ -74,7 +74,7 @@ class ArrowFiles(LogFiles):
 
     @property
     def loaded(self) -> int:
-        """Memory of all files: their mapped bytes, and what they decompress to."""
+        """Memory of the mapped bytes of all files, and of what they decompress to."""
         return sum(message.size + message.unpacked for about in self._abouts for message in about.messages)
 
     @property

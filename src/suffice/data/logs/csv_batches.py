@@ -18,7 +18,15 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from suffice.data.encoding.tables import EXACT, LogTable, has_large
-from suffice.data.logs.csv_cells import LargeNumbers, as_unsigned, header_of, line_of, numbers_as_text, unreadable
+from suffice.data.logs.csv_cells import (
+    BOOLEANS,
+    LargeNumbers,
+    as_unsigned,
+    header_of,
+    line_of,
+    numbers_as_text,
+    unreadable,
+)
 from suffice.data.logs.limits import BROKEN, refuse_bomb
 from suffice.data.logs.log_files import TextFiles, chunks, refuse_difference
 from suffice.errors import LogError
@@ -35,12 +43,12 @@ class CsvFiles(TextFiles):
 
     @cached_property
     def width(self) -> int:
-        """Number of columns."""
+        """Number of columns of each file."""
         return len(header_of(self.files[0]))
 
     @property
     def decisions(self) -> int:
-        """Approximate number of rows: that of line ends."""
+        """Approximate number of rows, which is that of line ends."""
         return self._counts[1]
 
     @property
@@ -173,17 +181,14 @@ class _Column:
     def type(self) -> pa.DataType:
         """The first type that fits all cells, if they are not `doubtful`."""
         kinds = self._kinds - {pa.null()}
-        if len(kinds) < 2:
-            return next(iter(kinds), pa.null())
         if kinds == {pa.int64(), pa.float64()}:
             return pa.float64()
-        return pa.bool_() if kinds == {pa.int64(), pa.bool_()} else TEXT
+        return next(iter(kinds), pa.null()) if len(kinds) < 2 else TEXT
 
     @property
     def doubtful(self) -> bool:
-        """Whether the type may not fit: only some integers are booleans, and hexadecimal ones are not floats."""
-        kinds = self._kinds - {pa.null()}
-        return kinds == {pa.int64(), pa.bool_()} or (self._hexadecimal and kinds == {pa.int64(), pa.float64()})
+        """Whether the type may not fit, because hexadecimal integers are not floats."""
+        return self._hexadecimal and {pa.int64(), pa.float64()} <= self._kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +219,7 @@ class _Chunk:
         return pacsv.read_csv(
             pa.BufferReader(self.text),
             pacsv.ReadOptions(block_size=max(len(self.text), 1), column_names=self.names),
-            convert_options=pacsv.ConvertOptions(column_types=given, include_columns=list(types)),
+            convert_options=pacsv.ConvertOptions(column_types=given, include_columns=list(types), **BOOLEANS),
         )
 
 

@@ -22,6 +22,9 @@ from suffice.data.logs.arrays import first_line
 from suffice.data.logs.limits import lines, opened
 from suffice.errors import LogError
 
+# Arrow would read 1 and 0 as booleans, too, beside true and false.
+BOOLEANS = {"true_values": ["true", "True", "TRUE"], "false_values": ["false", "False", "FALSE"]}
+
 
 def header_of(path: Path) -> list[str]:
     """Return the names of the columns."""

@@ -11,7 +11,15 @@ import pyarrow.csv as pacsv
 
 from suffice.data.encoding.tables import LogTable, has_large
 from suffice.data.logs.csv_batches import CsvFiles
-from suffice.data.logs.csv_cells import LargeNumbers, as_unsigned, header_of, line_of, numbers_as_text, unreadable
+from suffice.data.logs.csv_cells import (
+    BOOLEANS,
+    LargeNumbers,
+    as_unsigned,
+    header_of,
+    line_of,
+    numbers_as_text,
+    unreadable,
+)
 from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, refuse_bomb
 
@@ -63,7 +71,9 @@ def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table
 
     def parse(text: Collection[str]) -> pa.Table:
         types = {name: pa.binary() for name in text}  # not string, because `plain` names the row that is not UTF-8
-        options = pacsv.ConvertOptions(column_types=types, auto_dict_encode=True, auto_dict_max_cardinality=1000)
+        options = pacsv.ConvertOptions(
+            column_types=types, auto_dict_encode=True, auto_dict_max_cardinality=1000, **BOOLEANS
+        )
         # Without this, Arrow may end a block at a line end within a cell, and misread the cell without an error.
         lines = pacsv.ParseOptions(newlines_in_values=True)
         return pacsv.read_csv(source(), parse_options=lines, convert_options=options)

@@ -121,7 +121,7 @@ class Dataset:
 
     @cached_property
     def width(self) -> int:
-        """Number of columns."""
+        """Number of columns of each file."""
         with _reading(self.name):
             return self.about.width
 

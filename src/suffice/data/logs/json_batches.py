@@ -54,7 +54,7 @@ class JsonFiles(TextFiles):
 
     @property
     def decisions(self) -> int:
-        """Approximate number of decisions: that of lines, or of the entries of their lists."""
+        """Approximate number of decisions, which is that of lines or of the entries of their lists."""
         _, lines, commas = self._counts
         return max(lines, commas // max(self.width - 1, 1))
 

@@ -42,7 +42,7 @@ class LogFiles(ABC):
     @property
     @abstractmethod
     def width(self) -> int:
-        """Number of columns."""
+        """Number of columns of each file."""
 
     @property
     @abstractmethod

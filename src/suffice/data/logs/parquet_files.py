@@ -62,7 +62,7 @@ class ParquetFiles(LogFiles):
 
     @property
     def width(self) -> int:
-        """Number of columns."""
+        """Number of columns of each file."""
         return len(self.schema.names)
 
     @cached_property

@@ -82,7 +82,7 @@ def read_log(
     Parameters
     ----------
     source
-        A file (Parquet, Arrow, CSV, JSON lines), a folder of Parquet files, a table of pandas, polars or pyarrow, a
+        A file (Parquet, Arrow, CSV, JSON lines), a folder or pattern of them, a table of pandas, polars or pyarrow, a
         Hugging Face, Minari or d3rlpy dataset, arrays by name, or a list of episodes, each a list of
         (observation, action, reward).
     columns

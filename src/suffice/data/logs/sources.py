@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from suffice.data.encoding.columns import ENDS, KNOWN
 from suffice.data.encoding.tables import LogTable, flag
-from suffice.data.logs.arrays import first_line, table_of_arrays, table_of_rows
+from suffice.data.logs.arrays import exact_array, first_line, has_inexact, table_of_arrays, table_of_rows
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.formats import format_of, no_such_file, refuse_bytes
 from suffice.data.logs.limits import BROKEN
@@ -171,7 +171,7 @@ def _first(episode: Any, names: Sequence[str]) -> Any:
 
 def _array(values: Any, place: str) -> Any:
     try:
-        return np.asarray(values)
+        return exact_array(values)
     except (ValueError, TypeError) as error:
         raise LogError(f"{place}: the values differ in length or kind. Give every step equally many values.") from error
 
@@ -206,6 +206,12 @@ def _joined(parts: Sequence[Mapping[str, Any]], source: str) -> pa.Table:
         if len(shapes) > 1:
             raise LogError(f"{source}, column {name!r}: its shape or kind differs between episodes. Convert it.")
         columns[name] = np.concatenate([part[name] for part in parts])
+        integers = [part[name] for part in parts if part[name].dtype.kind in "iu"]
+        if columns[name].dtype.kind == "f" and any(map(has_inexact, integers)):
+            raise LogError(
+                f"{source}, column {name!r}: integers of 2**53 and above are not exact beside those of other episodes, "
+                "which have another type. Convert it."
+            )
     return table_of_arrays(columns, source)
 
 

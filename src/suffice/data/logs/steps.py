@@ -7,6 +7,7 @@ applied to all others, which must have the same shape.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,11 @@ class StepColumns:
 def _packed(values: list[Any]) -> Any:
     """Convert numbers of one type to an array, which is faster to process."""
     kinds = set(map(type, values))
-    return np.array(values) if kinds in ({int}, {float}, {bool}) else values
+    if kinds == {int}:
+        with suppress(OverflowError):  # NumPy would make floats of integers from 2⁶³ on
+            return np.array(values, np.int64)
+        return values
+    return np.array(values) if kinds in ({float}, {bool}) else values
 
 
 def table_of_steps(episodes: Sequence[Any], source: str) -> pa.Table:
