@@ -107,7 +107,7 @@ def test_repr_escapes_control_characters_in_names_of_the_log() -> None:
 def test_repr_begins_with_the_advice_of_the_verdict() -> None:
     same = suffice.learn(corridor(300), strength=1000.0)  # the plan is the logged behaviour
     assert same.verdict is not None and same.verdict.code == "no difference"
-    assert repr(same).startswith("<Model: No difference: no clear gain over the logged behaviour; plan: ")
+    assert repr(same).startswith("<Model: No difference: no clear gain over the log; plan: ")
     few = suffice.learn(corridor(20))
     assert few.verdict is not None and few.verdict.code == "keep"
     assert repr(few).startswith("<Model: Keep the logged behaviour: too few episodes to judge the plan; ")

@@ -108,7 +108,7 @@ def test_advice_row_states_confidence_and_condition_of_the_lower_bound(model: Mo
 @pytest.mark.parametrize(
     ("code", "reason", "label", "text"),
     [
-        ("no difference", "no_gain_shown", "No difference", "no clear gain over the logged behaviour; plan: "),
+        ("no difference", "no_gain_shown", "No difference", "no clear gain over the log; plan: "),
         ("keep", "worse_on_held_out", "Keep the logged behaviour", "the plan returns less on held-out episodes: "),
         ("keep", "too_few_episodes", "Keep the logged behaviour", "too few episodes to judge the plan; "),
         ("keep", "lower_bound_below_logged", "Keep the logged behaviour", "the plan's lower bound is not above the"),

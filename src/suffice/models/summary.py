@@ -24,7 +24,7 @@ from suffice.models.sentences import forecast_of
 Row = tuple[str, str]  # label and text
 Memory = Literal["none", "layers", "cycle"]
 _DECISIVE = {  # reasons that precede the expected return
-    "no_gain_shown": "no clear gain over the logged behaviour; plan: ",
+    "no_gain_shown": "no clear gain over the log; plan: ",
     "worse_on_held_out": "the plan returns less on held-out episodes: ",
     "too_few_episodes": "too few episodes to judge the plan; ",
     "lower_bound_below_logged": "the plan's lower bound is not above the logged return; ",
