@@ -387,7 +387,7 @@ def _learning_bytes(episodes: Episodes, last: _Run, plan: LanguagePlan, memory: 
     prepared = prepared if 4 * prepared <= room else PREPARED * settings.threads
     first = plan.patterns_bytes + prepared + counting + automaton_bytes(n_states, letters)
     second = refining + refinement_bytes(2 * n_states, letters)
-    judged = BYTES_A_STEP[False] * min(n * (episodes.horizon + 1), judged_steps(memory or settings.memory))
+    judged = BYTES_A_STEP * min(n * (episodes.horizon + 1), judged_steps(memory or settings.memory))
     return 12 * n + max(first, second) + judged
 
 

@@ -30,14 +30,14 @@ from suffice.data.episodes import Episodes
 from suffice.data.log import ITSELF, SMALL
 from suffice.data.possible_returns import reward_ranges
 from suffice.evidence.estimates import Estimate
-from suffice.kernels.array_types import Float
+from suffice.kernels.array_types import Float, Int64
 from suffice.planning.held_out_value import HeldOutPlan, HeldOutValue
 from suffice.planning.plan import Plan
 
 FOLDS = 3
 FEWEST_EPISODES = 30  # of fewer no plan can be judged
 MOST_STEPS = 1 << 24  # of longer logs a sample is judged
-BYTES_A_STEP = {False: 140, True: 330}  # memory of a judged step, with layers and with a stationary automaton
+BYTES_A_STEP = 60  # memory of a judged step
 RULE_OF_THREE = 2 * 3 / 1.645  # factor that turns 1.645 errors of half a range per visit into three ranges
 MISFIT = 3.0  # z from which an automaton does not fit: one-sided level 0.0013
 ALWAYS = ("edge", "two edges", "first observation")  # refinements that always count for the lower bound
@@ -77,19 +77,24 @@ class CrossFit:
 
 
 class _Fold(NamedTuple):
-    """A plan with the held-out episodes that judge it."""
+    """What held-out episodes show about one plan; the walk of the episodes is not kept, to save memory."""
 
-    plan: HeldOutPlan
-    episodes: Episodes
+    fits: dict[str, tuple[float, float]]  # statistic and variance of the lack-of-fit test, by refinement
+    values: dict[str | None, HeldOutValue]  # by refinement; None: without
+    weight: Int64 | None  # [n] of the episodes
     logged: float  # mean return of these episodes
     influence: Float  # [n] their influence on it
 
     @classmethod
-    def of(cls, plan: HeldOutPlan, episodes: Episodes) -> _Fold:
+    def of(cls, rdp: RDP, plan: Plan, episodes: Episodes, spans: Float) -> _Fold:
+        """Walk held-out episodes along the automaton of a plan."""
+        held_out = HeldOutPlan(rdp, plan, episodes, spans)
+        fits = {name: held_out.fit(name) for name in _tested(rdp)}
+        values = {name: held_out.value(name) for name in (None, *ALWAYS, "history")}
         rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
         returns = rewards[episodes.word[1:]].sum(axis=0)
         mean = float(np.average(returns, weights=episodes.weight))
-        return cls(plan, episodes, mean, (returns - mean) / episodes.total)
+        return cls(fits, values, episodes.weight, mean, (returns - mean) / episodes.total)
 
 
 def cross_fit(episodes: Episodes, make_plan: Plans, rng: np.random.Generator, delta: float = 0.05) -> CrossFit | None:
@@ -118,25 +123,23 @@ def cross_fit(episodes: Episodes, make_plan: Plans, rng: np.random.Generator, de
     parts, folds = _divide(episodes, rng), []
     for i, part in enumerate(parts):
         rdp, plan = make_plan(Episodes.beside([other for j, other in enumerate(parts) if j != i]))
-        folds.append(_Fold.of(HeldOutPlan(rdp, plan, part, spans), part))
-    misfit = max(_z([fold.plan.fit(name) for fold in folds]) for name in _tested(rdp))
-    base = [fold.plan.value() for fold in folds]
+        folds.append(_Fold.of(rdp, plan, part, spans))
+    misfit = max(_z([fold.fits[name] for fold in folds]) for name in folds[0].fits)
     refined = [*ALWAYS, "history"] if misfit >= MISFIT else ALWAYS
-    bounds = [_combined(folds, base, caution=RULE_OF_THREE)]
-    bounds += [_combined(folds, [fold.plan.value(name) for fold in folds]) for name in refined]
+    bounds = [_combined(folds, caution=RULE_OF_THREE), *(_combined(folds, name) for name in refined)]
     lower = min(bound.within(possible).lower(delta) for bound in bounds)
-    predicted = _combined(folds, base)
+    predicted = _combined(folds)
     logged = math.fsum(fold.logged for fold in folds) / FOLDS
-    gain = Estimate(predicted.value - logged, _combined(folds, base, against_log=True).error)
+    gain = Estimate(predicted.value - logged, _combined(folds, against_log=True).error)
     return CrossFit(predicted.within(possible), gain, lower, misfit, episodes.total)
 
 
-def judged_steps(memory: int, stationary: bool = False) -> int:
+def judged_steps(memory: int) -> int:
     """Return how many steps are judged at most, if `memory` is that of the whole process.
 
     It does not depend on the log, so that a log in memory and the same log read in pieces have the same result.
     """
-    return min(MOST_STEPS, max(SMALL, memory - ITSELF) // BYTES_A_STEP[stationary])
+    return min(MOST_STEPS, max(SMALL, memory - ITSELF) // BYTES_A_STEP)
 
 
 def _tested(rdp: RDP) -> tuple[str, ...]:
@@ -160,18 +163,18 @@ def _z(tests: list[tuple[float, float]]) -> float:
 
 
 def _combined(
-    folds: list[_Fold], values: list[HeldOutValue], against_log: bool = False, caution: float = 1.0
+    folds: list[_Fold], refinement: str | None = None, against_log: bool = False, caution: float = 1.0
 ) -> Estimate:
-    """Return the mean of the values of all folds, with its error or that of its difference from the logged return.
+    """Return the mean value of all folds, with its error or that of its difference from the logged return.
 
     The plan of the model is one more plan of the same kind. So far as values differ more between folds than their
     errors explain, its value differs as much from their mean.
     """
     variances = [
-        value.variance(fold.episodes.weight, fold.influence if against_log else 0.0, caution)
-        for fold, value in zip(folds, values, strict=True)
+        fold.values[refinement].variance(fold.weight, fold.influence if against_log else 0.0, caution) for fold in folds
     ]
-    mean = math.fsum(value.value for value in values) / FOLDS
-    spread = math.fsum((value.value - mean) ** 2 for value in values) / (FOLDS - 1)
+    values = [fold.values[refinement].value for fold in folds]
+    mean = math.fsum(values) / FOLDS
+    spread = math.fsum((value - mean) ** 2 for value in values) / (FOLDS - 1)
     within = math.fsum(variances) / FOLDS
     return Estimate(mean, math.sqrt(within / FOLDS + max(spread - within, 0.0) * (1 + 1 / FOLDS)))

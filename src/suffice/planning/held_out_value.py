@@ -22,7 +22,7 @@ The same refinements give a test of the automaton (`lack_of_fit`). Theory: docs/
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ from suffice.data.episodes import Episodes
 from suffice.kernels.array_types import Float, Int64
 from suffice.planning.plan import Plan
 
+HISTORY = "history"
 ENDED = -1  # action after the end of an episode, and the node that it leads to
 TABLE_SIZE = 1 << 16  # keys below this number, or four times their number, are found in a table instead of by sorting
 
@@ -78,7 +79,11 @@ class HeldOutPlan:
         """Estimate the return of the plan, with nodes refined by one of `REFINEMENTS`."""
         if refinement is None:
             return self._base.estimate()
-        return _Recursion(self._walk, self._refined(refinement), self._left, self._base).estimate()
+        if refinement == HISTORY:  # it occurs at one decision only, so that decisions share no nodes
+            nodes, walk = self._base.nodes.among(REFINEMENTS[HISTORY](self._walk)), replace(self._walk, pooled=False)
+        else:
+            nodes, walk = self._refined(refinement), self._walk
+        return _Recursion(walk, nodes, self._left, self._base).estimate()
 
     def fit(self, refinement: str) -> tuple[float, float]:
         """Return the statistic of the lack-of-fit test, less its expectation, and its variance (`lack_of_fit`)."""
@@ -172,6 +177,12 @@ class _Nodes:
         keys, node = distinct(self.node * size + extra)
         return _Nodes(node, self.place[keys // size], keys // size)
 
+    def among(self, larger: Int64) -> _Nodes:
+        """Divide nodes by a further number [H, n] that is larger at later decisions, and number them in this order."""
+        size = len(self.place)
+        keys, node = distinct(larger * size + self.node)
+        return _Nodes(node, self.place[keys % size], keys % size)
+
 
 def _states(walk: _Walk) -> _Nodes:
     """Make one node for each place that occurs."""
@@ -201,7 +212,7 @@ REFINEMENTS: dict[str, Callable[[_Walk], Int64]] = {  # what came before each de
     "two edges": lambda walk: _edges(walk, _edges(walk, walk.place)),
     "first observation": lambda walk: np.broadcast_to(walk.symbol[0], walk.symbol.shape),
     "step": lambda walk: np.broadcast_to(np.arange(len(walk.symbol))[:, None], walk.symbol.shape),
-    "history": _histories,
+    HISTORY: _histories,
 }
 
 
@@ -272,20 +283,28 @@ class _Cells:
         self.live = action != ENDED  # [T, n]
         self.key, self.cell = distinct(node[self.live] * actions + action[self.live])
         self.node, self.action = np.divmod(self.key, actions)  # [C]
-        self.reward, times = reward[self.live], np.broadcast_to(weight, action.shape)[self.live]
+        self._reward, times = reward, np.broadcast_to(weight, action.shape)[self.live]
         size = len(self.key)
         self.n = np.bincount(self.cell, times, size)  # [C] visits
-        self.rewards = np.bincount(self.cell, times * self.reward, size)  # [C]
+        self.rewards = np.bincount(self.cell, times * reward[self.live], size)  # [C]
         width = int(after.max(initial=ENDED)) + 2
         pairs, self.arrow = distinct(self.cell * width + after[self.live] + 1)
         self.source, self.after = np.divmod(pairs, width) - np.array([[0], [1]])  # [K] cells with the next node
         self.times = np.bincount(self.arrow, times, len(self.source))  # [K]
-        self.clear()
 
-    def clear(self) -> None:
+    def begin_sums(self) -> None:
         """Begin the sums over decisions that `_Recursion` makes in its forward pass."""
         self.share, self.expected, self.rare = (np.zeros(len(self.n)) for _ in range(3))  # [C]
         self.later = np.zeros(len(self.source))  # [K]
+
+    def end_sums(self) -> tuple[Float, float]:
+        """Return [n], the influence of the decisions of each episode, and the variance of rarely visited cells."""
+        found = np.zeros(self.live.shape)
+        gained = self.share[self.cell] * self._reward[self.live]
+        found[self.live] = gained + self.later[self.arrow] - self.expected[self.cell]
+        rare = float((self.rare**2).sum())
+        del self.share, self.expected, self.rare, self.later  # to save memory
+        return np.asarray(found.sum(axis=0)), rare
 
     def gains(self, values: Float) -> Float:
         """Return [C], the sum of reward and next value over the visits of each cell."""
@@ -295,12 +314,6 @@ class _Cells:
     def following(self, values: Float) -> Float:
         """Return [K], the values of the nodes that followed, 0 after the end."""
         return np.where(self.after == ENDED, 0.0, values[np.maximum(self.after, 0)])
-
-    def influence(self) -> Float:
-        """Return [n], the influence of the decisions of each episode."""
-        found = np.zeros(self.live.shape)
-        found[self.live] = self.share[self.cell] * self.reward + self.later[self.arrow] - self.expected[self.cell]
-        return np.asarray(found.sum(axis=0))
 
 
 class _Recursion:
@@ -314,8 +327,8 @@ class _Recursion:
         if walk.pooled:
             low, high = np.zeros_like(low), np.full_like(high, len(nodes.place))
         self._range = [slice(*pair) for pair in zip(low.tolist(), high.tolist(), strict=True)]  # [H] nodes
-        self._node = nodes.node - low[:, None]  # [H, n] numbered from 0 in each layer
-        self._cells = self._count()
+        self._first = nodes.node[0] - low[0]  # [n]
+        self._cells = self._count(nodes.node - low[:, None])
         self._chance: list[Float] = []  # [H] of [C] probability of each cell's action under the plan
         self._q: list[Float] = []  # [H] of [C]
         self._v: list[Float] = []  # [H] of [U]
@@ -325,9 +338,12 @@ class _Recursion:
         for values in (self._chance, self._q, self._v):
             values.reverse()
 
-    def _count(self) -> list[_Cells]:
-        """Count the cells of each decision. A stationary automaton has two tables, one for the last decision."""
-        walk, node = self._walk, self._node
+    def _count(self, node: Int64) -> list[_Cells]:
+        """Count the cells of each decision, given nodes [H, n] that are numbered from 0 in each layer.
+
+        A stationary automaton has two tables, one for the last decision.
+        """
+        walk = self._walk
         ends = np.vstack([walk.action[1:] == ENDED, np.ones((1, node.shape[1]), bool)])
         after = np.where(ends, ENDED, np.vstack([node[1:], node[:1]]))
         actions = walk.target[0].shape[1]
@@ -366,23 +382,18 @@ class _Recursion:
 
     def estimate(self) -> HeldOutValue:
         """Return the value of the plan, and the influence of each episode."""
-        weight, node = self._walk.weight, self._node[0]
-        total = weight.sum()
-        first = self._v[0][node]
+        weight, total = self._walk.weight, self._walk.weight.sum()
+        first = self._v[0][self._first]
         value = float((weight * first).sum() / total)
-        tables = list({id(cells): cells for cells in self._cells}.values())
-        for cells in tables:
-            cells.clear()
-        missing = self._forward(np.bincount(node, weight, len(self._v[0])) / total)
-        influence = (first - value) / total
-        for cells in tables:
-            influence = influence + cells.influence()
-        return HeldOutValue(value, influence, missing + float(sum((cells.rare**2).sum() for cells in tables)))
+        influence, rare = self._forward(np.bincount(self._first, weight, len(self._v[0])) / total)
+        return HeldOutValue(value, (first - value) / total + influence, rare)
 
-    def _forward(self, share: Float) -> float:
-        """Add up the plan's use of each cell; return the variance of actions that were not seen at all in a node."""
-        missing, horizon = 0.0, len(self._cells)
+    def _forward(self, share: Float) -> tuple[Float, float]:
+        """Add up the plan's use of each cell; return influences [n], and the variance of rare and unseen cells."""
+        influence, rare, missing, horizon = np.zeros(len(self._walk.weight)), 0.0, 0.0, len(self._cells)
         for t, (cells, chance, q) in enumerate(zip(self._cells, self._chance, self._q, strict=True)):
+            if t == 0 or self._cells[t - 1] is not cells:
+                cells.begin_sums()
             flow = share[cells.node] * chance  # [C] probability of the cell under the plan
             unknown = share - np.bincount(cells.node, flow, len(share))
             missing += float(((unknown * self._left[t] / 2) ** 2).sum())
@@ -395,4 +406,7 @@ class _Recursion:
                 goes_on = cells.after != ENDED
                 moved = (flow / cells.n)[cells.source] * cells.times
                 share = np.asarray(np.bincount(cells.after[goes_on], moved[goes_on], len(self._v[t + 1])), float)
-        return missing
+            if t + 1 == horizon or self._cells[t + 1] is not cells:
+                found, variance = cells.end_sums()
+                influence, rare = influence + found, rare + variance
+        return influence, missing + rare

@@ -268,7 +268,7 @@ def regorl(
         return learned, _plan(learned, log, learned.rdp.own_tally(), planning, rng)[0]
 
     learned, plan = make_plan(episodes, lambda done, of: progress(done, (FOLDS + 1) * of), kept)
-    most, fold = judged_steps(settings.memory, stationary), count(1)
+    most, fold = judged_steps(settings.memory), count(1)
     sample = sample_of(episodes, most, np.random.default_rng(FOLD_SEED), settings.threads)
     if not stationary:  # layers are the same for weights and for repetitions
         sample = merged(sample)
@@ -347,7 +347,7 @@ def _exchanged(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Gener
 
 
 def _judge(rdp: RDP, plan: Plan, log: Log, most: int) -> Estimate:
-    """Estimate the return of a plan from episodes that it was not made from, of at most so many steps."""
+    """Estimate the return of a plan from episodes that it was not made from, of at most this many steps in all."""
     episodes = sample_of(log, most, np.random.default_rng(FOLD_SEED))
     ranges = reward_ranges(episodes)
     found = HeldOutPlan(rdp, plan, episodes, (ranges.high - ranges.low)[1:]).value()
