@@ -59,7 +59,7 @@ def test_evaluate_prints_the_values_of_its_json_as_text(here: Path) -> None:
             assert float(cell[0]) == pytest.approx(column[name], abs=column[f"{name}_stderr"] / 10 + 1e-5)
             assert float(cell[1]) == pytest.approx(column[f"{name}_stderr"], rel=0.05)
     assert "\nThe optimal mean return is 4.\n" in said
-    predicted = re.search(r"\nPredicted return (\S+) \(lower bound (\S+) if the automaton is right\)\.\n", said)
+    predicted = re.search(r"\nPredicted return (\S+) \(lower bound (\S+)\)\.\n", said)
     figures = (found["predicted_value"], found["predicted_lower_bound"])
     assert predicted is not None and tuple(map(float, predicted.groups())) == pytest.approx(figures, abs=0.006)
     again = "suffice evaluate a.model --domain t-maze --exact --set length=2"

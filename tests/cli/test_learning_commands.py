@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from suffice.automata.rdp import BEHAVE
+from suffice.evidence.estimates import Estimate
 from suffice.models.model import Model
 from suffice.models.model_data import ended_states
 from suffice.planning.planner import GREEDY, Planning
@@ -37,7 +38,7 @@ def learned(*options: str) -> dict[str, Any]:
 PLAN_FIELDS = {
     "planner", "strength", "delta", "value", "error", "predicted", "predicted_error", "lower_bound", "behaviour_value",
     "sentence", "split", "proved_lower", "proved_upper",
-    "discount", "behaviour_error", "accuracy", "max_states",
+    "discount", "behaviour_error", "accuracy", "max_states", "gain", "gain_error", "misfit", "judged",
 }  # fmt: skip
 OLD_FIELDS = {
     "states", "horizon", "layers", "candidates", "languages", "metric", "family", "bound", "delta", "confidence", "cut",
@@ -61,15 +62,18 @@ def test_learn_prints_a_short_summary_with_the_advice_first(here: Path) -> None:
     said = ok("learn", "log.parquet", "-o", "b.model")
     rows, plan = rows_of(said), about("b.model")["plan"]
     assert list(rows) == [
-        "Follow the plan", "Logged return", "Memory", "Columns", "Guarantee", "Careful", "Saved", "Details", "Next",
+        "Follow the plan", "Logged return", "Memory", "Columns", "Guarantee", "Saved", "Details", "Next",
     ]  # fmt: skip
-    figures = re.findall(r"-?\d+\.\d+", rows["Follow the plan"] + rows["Logged return"].partition(",")[0])
+    advice = rows["Follow the plan"].partition(";")[0]
+    figures = re.findall(r"-?\d+\.\d+", advice + rows["Logged return"].partition(",")[0])
     right = [float(plan[name]) for name in ("predicted", "lower_bound", "behaviour_value")]
     assert [float(text) for text in figures] == pytest.approx(right, abs=0.006)
-    assert re.fullmatch(r"\S+ per episode expected, lower bound \S+ if the automaton is right", rows["Follow the plan"])
-    begins = "Follow the plan: its lower bound is above the logged return. Predicted return "
+    assert re.fullmatch(r"\S+ per episode expected, at least \S+ with 95 % confidence", advice)
+    gain = Estimate(plan["gain"], plan["gain_error"]).lower(0.05)
+    assert float(rows["Follow the plan"].split()[-1]) == pytest.approx(gain, abs=0.006)
+    begins = "Follow the plan: held-out episodes show that it returns more than the logged behaviour. Predicted return "
     assert plan["sentence"].startswith(begins) and "; logged mean return " in plan["sentence"]
-    assert "so the prediction is optimistic and the lower bound is not a confidence bound." in plan["sentence"]
+    assert "Prediction and bound come from cross-fitting" in plan["sentence"]
     low, high = map(float, re.findall(r"interval (\S+) to (\S+)", rows["Logged return"])[0])
     assert low < right[2] < high and high - low == pytest.approx(2 * 1.96 * plan["behaviour_error"], abs=0.02)
     assert rows["Columns"] == "bit1, bit2, bit3" and rows["Saved"].startswith("b.model (learned in ")
@@ -79,11 +83,11 @@ def test_learn_prints_a_short_summary_with_the_advice_first(here: Path) -> None:
 
 @pytest.mark.parametrize("options", ["", "--split", "--planner none", "--strength 1e6", "--hold-out 0.2 --bin bit1=2"])
 def test_learn_claims_a_confidence_only_where_one_holds(here: Path, options: str) -> None:
-    """Predictions from the episodes that chose the plan have no level; those of --split have one."""
+    """Predictions come from episodes that did not make the plan; only that of --split assumes a right automaton."""
     said = ok("learn", "log.parquet", "-o", "b.model", *options.split())
-    assert ("% confidence)" in said) is (options == "--split")
-    optimistic = "plan and prediction share episodes" in said
-    assert optimistic is (options not in ("--split", "--planner none"))
+    assert ("% confidence" in said.splitlines()[0]) is (options != "--planner none")
+    assert ("if the automaton is right" in said) is (options == "--split")
+    assert "plan and prediction share episodes" not in said
 
 
 def test_learn_prints_the_details_with_why(here: Path) -> None:
@@ -96,22 +100,19 @@ def test_learn_prints_the_details_with_why(here: Path) -> None:
     assert details.splitlines()[-1].startswith("Next ")
 
 
-def test_learn_advises_to_follow_a_plan_whose_lower_bound_is_above_the_logged_return(here: Path) -> None:
+def test_learn_advises_to_follow_a_plan_only_if_held_out_episodes_show_a_gain(here: Path) -> None:
     found = about("a.model")
-    assert found["plan"]["lower_bound"] > found["plan"]["behaviour_value"] and found["verdict"] == "follow"
-    said = ok("learn", "log.parquet", "-o", "b.model", "--strength", "1e6")
+    assert found["plan"]["gain"] > 1.96 * found["plan"]["gain_error"] and found["verdict"] == "follow"
+    said = ok("learn", "log.parquet", "-o", "b.model", "--strength", "1e6")  # the plan is the logged behaviour
     found = about("b.model")
-    assert found["plan"]["lower_bound"] < found["plan"]["behaviour_value"] and found["verdict"] == "keep"
-    first = said.splitlines()[0]
-    assert first.startswith("Keep the logged behaviour  plan: ")
-    assert re.search(r" per episode expected, but its lower bound \S+ is not above the logged return$", first)
-    verdict = "Keep the logged behaviour: the plan's lower bound is below the logged return. "
-    assert found["plan"]["sentence"].startswith(verdict)
+    assert abs(found["plan"]["gain"]) <= 1.96 * found["plan"]["gain_error"] and found["verdict"] == "no difference"
+    assert said.splitlines()[0].startswith("No difference  no clear gain over the log; plan: ")
+    assert found["plan"]["sentence"].startswith("No difference: held-out episodes show no clear difference between")
 
 
 def test_info_json_has_verdict_memory_columns_and_returns(here: Path) -> None:
     found = about("a.model")
-    assert (found["verdict"], found["verdict_reasons"]) == ("follow", ["lower_bound_above_logged"])
+    assert (found["verdict"], found["verdict_reasons"]) == ("follow", ["better_on_held_out"])
     assert found["memory"] == "layers" and found["columns_ignored"] == []
     assert found["columns"] == [{"name": f"bit{i}", "kind": "category", "groups": None} for i in (1, 2, 3)]
     names = {"predicted": "predicted", "lower_bound": "lower_bound", "logged": "behaviour_value"}
@@ -128,7 +129,7 @@ def test_info_json_describes_the_plan(here: Path) -> None:
     assert (plan["planner"], plan["strength"], plan["delta"], plan["split"]) == ("safe", 0.01, 0.05, False)
     assert plan["proved_lower"] is plan["proved_upper"] is None
     assert loaded.plan is not None and (plan["value"], plan["error"]) == (loaded.plan.value, loaded.plan.error)
-    assert plan["lower_bound"] == pytest.approx(plan["predicted"] - 1.6448536 * plan["predicted_error"])
+    assert plan["lower_bound"] < plan["predicted"] and plan["judged"] == log_of("log.parquet").total
     assert plan["behaviour_value"] == mean_return(log_of("log.parquet"))
     assert plan["predicted"] == regorl(log_of("log.parquet")).prediction.value
 

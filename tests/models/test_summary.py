@@ -98,10 +98,10 @@ def test_summary_rows_start_with_the_advice(model: Model) -> None:
 
 def test_advice_row_states_confidence_and_condition_of_the_lower_bound(model: Model) -> None:
     label, text = advice_row(model.about)
-    assert label == "Follow the plan" and text.endswith(" with 95 % confidence")
-    split = advice_row(with_plan(model.about, split=True, delta=0.025, judged=None))[1]
+    assert label == "Follow the plan" and " with 95 % confidence; gain at least " in text
+    split = advice_row(with_plan(model.about, split=True, delta=0.025, judged=None, gain=None))[1]
     assert split.endswith(" with 97.5 % confidence if the automaton is right")
-    unjudged = advice_row(with_plan(model.about, judged=None))[1]
+    unjudged = advice_row(with_plan(model.about, judged=None, gain=None))[1]
     assert unjudged.endswith(" if the automaton is right") and "confidence" not in unjudged
 
 

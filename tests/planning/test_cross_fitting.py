@@ -12,14 +12,13 @@ import pytest
 from suffice.automata.rdp import RDP
 from suffice.data.content import shuffled
 from suffice.data.episodes import Episodes
-from suffice.data.log import ITSELF
 from suffice.domains.exact.values import exact_value
 from suffice.domains.registry import make
-from suffice.learning.adact_h import Settings
-from suffice.planning import cross_fitting, regorl
+from suffice.planning import regorl
 from suffice.planning.controller import Controller
-from suffice.planning.cross_fitting import BYTES_A_STEP, FEWEST_EPISODES, MOST_STEPS, cross_fit, judged_steps
+from suffice.planning.cross_fitting import BYTES_A_STEP, FEWEST_EPISODES, cross_fit
 from suffice.planning.plan import Plan
+from suffice.planning.planner import GREEDY, Planning
 from support.samples import coins, from_values
 
 solve = regorl.regorl
@@ -89,7 +88,7 @@ def test_cross_fit_returns_none_for_too_few_episodes() -> None:
 
 def test_cross_fit_judges_a_sample_of_a_long_log(monkeypatch: pytest.MonkeyPatch) -> None:
     episodes = coins(np.random.default_rng(0), 3, 400)
-    monkeypatch.setattr(cross_fitting, "MOST_STEPS", 100 * (episodes.horizon + 1))
+    monkeypatch.setattr(regorl, "MOST_STEPS", 100 * (episodes.horizon + 1))
     judged = solve(episodes).judged
     assert judged is not None and judged.episodes == 100
 
@@ -121,8 +120,13 @@ def test_cross_fit_takes_no_more_memory_than_announced(stationary: bool) -> None
     assert 0.5 * announced < peak < announced
 
 
-def test_cross_fit_judges_a_sample_that_fits_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cross_fitting, "SMALL", BYTES_A_STEP * 400)
-    found = [solve(coins(np.random.default_rng(0), 3, 200), Settings(memory=m)).judged for m in (10**9, ITSELF)]
-    assert [judged and judged.episodes for judged in found] == [200, 100]
-    assert judged_steps(600 * 10**6) == MOST_STEPS and judged_steps(1) == 400
+@pytest.mark.parametrize("planning", [Planning(), GREEDY, Planning(subsample=True), Planning(discount=0.5)], ids=str)
+@pytest.mark.parametrize("shift", [0.0, 1000.0, -1000.0])
+def test_regorl_finds_no_gain_where_all_rewards_are_equal(planning: Planning, shift: float) -> None:
+    """Values of a plan may be discounted or pessimistic; the judgement of the plan must not depend on them."""
+    pay, acts = 1 + shift, ("a", "b")
+    log = from_values(
+        [[(None, (i % 2,), 0.0), (acts[i % 3 > 0], (i % 2,), pay), (acts[i % 5 > 0], None, pay)] for i in range(120)]
+    )
+    judged = solve(log, planning=planning, stationary=planning.discount is not None).judged
+    assert judged is not None and judged.gain.value == pytest.approx(0, abs=1e-9)

@@ -14,6 +14,7 @@ how often they are visited. Theory: docs/theory.md, sections 1 and 8.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -160,7 +161,8 @@ class RDP:
             raise ModelError(f"a transition of an RDP must lead to {following}.")
         if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
             raise ModelError("the counts of an RDP must not be below 0, and must be 0 where it has no transition.")
-        counted = sum(float(counts.sum(dtype=np.float64)) for counts in (self.counts, self.cut) if counts is not None)
+        tables = [counts for counts in (self.counts, self.cut) if counts is not None]
+        counted = math.fsum(counts.sum(dtype=np.float64) for counts in tables)
         if counted > MOST_COUNTED:
             raise ModelError("the counts of an RDP must add up to less than 2**60.")
 

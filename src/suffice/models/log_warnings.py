@@ -145,8 +145,9 @@ def _facts(episodes: Episodes) -> Iterator[LogWarning]:
     constant = [name for name, size in zip(names, sizes, strict=True) if size == 1 and len(names) > 1]
     if constant:
         yield LogWarning("constant", columns=tuple(constant))
+    ends_early = bool((action == PAD).any())  # then returns differ even if rewards do not
     for role, codes in (("action", action[action > PAD]), ("reward", reward[action > PAD])):
-        if (codes == codes[0]).all():
+        if (codes == codes[0]).all() and not (role == "reward" and ends_early):
             yield LogWarning("constant", columns=(role,))
     if len(seen) <= HARDLY_REPEATED * episodes.n / episodes.horizon:
         return  # too few values for what follows, which reads all decisions

@@ -86,15 +86,7 @@ def _plan_json(about: Header) -> Mapping[str, Any] | None:
     if about.plan is None:
         return None
     found: dict[str, Any] = to_builtins(about.plan)
-    elsewhere = (
-        "verdict",
-        "verdict_reasons",
-        "best_return",
-        "gain",
-        "gain_error",
-        "misfit",
-        "judged",
-    )  # not among the keys under "plan"
+    elsewhere = ("verdict", "verdict_reasons", "best_return")  # not among the keys under "plan"
     found = {name: value for name, value in found.items() if name not in elsewhere}
     names = list(found)
     names.insert(names.index("split"), "sentence")

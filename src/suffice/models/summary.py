@@ -98,6 +98,9 @@ def advice_row(about: Header) -> Row:
             bound += f" with {100 * (1 - plan.delta):.3g} % confidence"
         if plan.judged is None:
             bound += " if the automaton is right"
+        if plan.verdict == "follow" and plan.gain is not None and plan.gain_error is not None:
+            gain = Estimate(plan.gain, plan.gain_error).lower(plan.delta)
+            bound += f"; gain at least {rounded(gain, plan.gain_error)}"
     reason = _DECISIVE.get(plan.verdict_reasons[0] if plan.verdict_reasons else "", "")
     return ADVICE[plan.verdict], f"{reason}{expected}, {bound}"
 

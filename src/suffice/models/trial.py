@@ -30,7 +30,7 @@ from suffice.learning.borderline import borderline_merges
 from suffice.learning.layers import learn_layers
 from suffice.learning.memory_needs import automaton_bytes, counts_bytes, refinement_bytes
 from suffice.models.choices import all_cores
-from suffice.planning.cross_fitting import BYTES_A_STEP, judged_steps
+from suffice.planning.cross_fitting import BYTES_A_STEP, MOST_STEPS
 
 CHECK_MEMORY = 10**9  # bytes that the trial runs may take
 CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
@@ -387,7 +387,7 @@ def _learning_bytes(episodes: Episodes, last: _Run, plan: LanguagePlan, memory: 
     prepared = prepared if 4 * prepared <= room else PREPARED * settings.threads
     first = plan.patterns_bytes + prepared + counting + automaton_bytes(n_states, letters)
     second = refining + refinement_bytes(2 * n_states, letters)
-    judged = BYTES_A_STEP * min(n * (episodes.horizon + 1), judged_steps(memory or settings.memory))
+    judged = BYTES_A_STEP * min(n * (episodes.horizon + 1), MOST_STEPS)
     return 12 * n + max(first, second) + judged
 
 

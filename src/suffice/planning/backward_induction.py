@@ -49,6 +49,15 @@ def action_values(rdp: RDP, plan: Plan, tally: Tally, discount: float | None = N
     return BackwardInduction(rdp, tally, discount=discount).action_values(plan.actions)
 
 
+def plan_values(rdp: RDP, plan: Plan) -> Float:
+    """Return [Q], the expected return from each state on if the plan is followed, without penalties or discount.
+
+    `Plan.values` may be something else: discounted, or bounds of a plan on subsampled counts.
+    """
+    backward = BackwardInduction(rdp, rdp.own_tally())
+    return backward.in_user_units(backward.follow(plan.actions))
+
+
 def behaviour_values(rdp: RDP, discount: float | None = None) -> Float:
     """Return [Q], the expected return from each state on under the behaviour policy."""
     backward = BackwardInduction(rdp, rdp.own_tally(), discount=discount)

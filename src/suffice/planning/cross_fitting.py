@@ -27,7 +27,6 @@ import numpy as np
 
 from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
-from suffice.data.log import ITSELF, SMALL
 from suffice.data.possible_returns import reward_ranges
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float, Int64
@@ -36,7 +35,7 @@ from suffice.planning.plan import Plan
 
 FOLDS = 3
 FEWEST_EPISODES = 30  # of fewer no plan can be judged
-MOST_STEPS = 1 << 24  # of longer logs a sample is judged
+MOST_STEPS = 1 << 20  # of longer logs a sample is judged; it fits into the least memory that learning may have
 BYTES_A_STEP = 60  # memory of a judged step
 RULE_OF_THREE = 2 * 3 / 1.645  # factor that turns 1.645 errors of half a range per visit into three ranges
 MISFIT = 3.0  # z from which an automaton does not fit: one-sided level 0.0013
@@ -128,18 +127,10 @@ def cross_fit(episodes: Episodes, make_plan: Plans, rng: np.random.Generator, de
     refined = [*ALWAYS, "history"] if misfit >= MISFIT else ALWAYS
     bounds = [_combined(folds, caution=RULE_OF_THREE), *(_combined(folds, name) for name in refined)]
     lower = min(bound.within(possible).lower(delta) for bound in bounds)
-    predicted = _combined(folds)
+    predicted = _combined(folds).within(possible)
     logged = math.fsum(fold.logged for fold in folds) / FOLDS
     gain = Estimate(predicted.value - logged, _combined(folds, against_log=True).error)
-    return CrossFit(predicted.within(possible), gain, lower, misfit, episodes.total)
-
-
-def judged_steps(memory: int) -> int:
-    """Return how many steps are judged at most, if `memory` is that of the whole process.
-
-    It does not depend on the log, so that a log in memory and the same log read in pieces have the same result.
-    """
-    return min(MOST_STEPS, max(SMALL, memory - ITSELF) // BYTES_A_STEP)
+    return CrossFit(predicted, gain, lower, misfit, episodes.total)
 
 
 def _tested(rdp: RDP) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import PAD, Value
 from suffice.data.episodes import Episodes
 from suffice.kernels.array_types import Float, Int64
+from suffice.planning.backward_induction import plan_values
 from suffice.planning.plan import Plan
 
 HISTORY = "history"
@@ -128,7 +129,8 @@ def _walk(rdp: RDP, plan: Plan, episodes: Episodes) -> _Walk:
 
 def _layered_plan(rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64) -> tuple[list[Float], list[Float]]:
     """Return the plan's action probabilities and values by place, which are the same tables for all decisions."""
-    values = np.concatenate([plan.values, _mean_by_layer(rdp, plan)])[order]
+    own = plan_values(rdp, plan)
+    values = np.concatenate([own, _mean_by_layer(rdp, own)])[order]
     return [_frequencies(tracker.choices(plan.actions))[order]] * rdp.horizon, [values] * rdp.horizon
 
 
@@ -136,7 +138,8 @@ def _stationary_plan(rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64) 
     """Return the plan's action probabilities and values by place, for each decision; the plan is one on layers."""
     layered, state = rdp.unroll()
     layer, inner = layered.layer_of(), np.arange(layered.n_states - 1)
-    usual, mean = _frequencies(tracker.choices(np.full(rdp.n_states, BEHAVE))), _mean_by_layer(layered, plan)
+    own = plan_values(layered, plan)
+    usual, mean = _frequencies(tracker.choices(np.full(rdp.n_states, BEHAVE))), _mean_by_layer(layered, own)
     target, prior = [], []
     for t in range(1, rdp.horizon + 1):
         copies = inner[layer[inner] == t]
@@ -144,16 +147,16 @@ def _stationary_plan(rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64) 
         chances, values = usual.copy(), np.full(len(usual), mean[t])
         chances[state[acting]] = 0.0
         chances[state[acting], plan.actions[acting]] = 1.0
-        values[state[copies]] = plan.values[copies]
+        values[state[copies]] = own[copies]
         target.append(chances[order])
         prior.append(values[order])
     return target, prior
 
 
-def _mean_by_layer(rdp: RDP, plan: Plan) -> Float:
+def _mean_by_layer(rdp: RDP, values: Float) -> Float:
     """Return the mean value of each layer over the training episodes, for histories that have left the automaton."""
     layer, visits = rdp.layer_of(), rdp.counts.sum(axis=1)
-    return np.asarray(np.bincount(layer, visits * plan.values) / np.maximum(np.bincount(layer, visits), 1))
+    return np.asarray(np.bincount(layer, visits * values) / np.maximum(np.bincount(layer, visits), 1))
 
 
 def _frequencies(choices: Int64) -> Float:

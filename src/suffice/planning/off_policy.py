@@ -35,7 +35,7 @@ from suffice.data.possible_returns import PossibleReturns, reward_ranges
 from suffice.errors import LogError, spelled
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float
-from suffice.planning.backward_induction import action_values, worth
+from suffice.planning.backward_induction import action_values, plan_values, worth
 from suffice.planning.held_out_walk import HeldOutWalk, refuse_longer_episodes
 from suffice.planning.importance_sampling import LEAST_EFFECTIVE_EPISODES, episode_weighted
 from suffice.planning.plan import Plan
@@ -218,8 +218,9 @@ def _training_values(rdp: RDP, plan: Plan) -> Float:
     Actions that were never taken have the value of the state; lost places have the mean value of their layer.
     """
     by_action, visits, layer = action_values(rdp, plan, rdp.own_tally()), rdp.counts.sum(axis=1), rdp.layer_of()
-    mean = np.bincount(layer, visits * plan.values) / np.maximum(np.bincount(layer, visits), 1)
-    value = np.concatenate([plan.values, mean])
+    own = plan_values(rdp, plan)
+    mean = np.bincount(layer, visits * own) / np.maximum(np.bincount(layer, visits), 1)
+    value = np.concatenate([own, mean])
     by_action = np.concatenate([by_action, np.full((len(mean), by_action.shape[1]), np.nan)])
     return np.asarray(np.where(np.isnan(by_action), value[:, None], by_action))
 

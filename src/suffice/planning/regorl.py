@@ -38,7 +38,7 @@ from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.backward_induction import unroll_plan
-from suffice.planning.cross_fitting import FOLDS, CrossFit, cross_fit, judged_steps
+from suffice.planning.cross_fitting import FEWEST_EPISODES, FOLDS, MOST_STEPS, CrossFit, cross_fit
 from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.plan import Plan
 from suffice.planning.planner import Planning, as_planning, plan_on
@@ -131,7 +131,7 @@ class Solution:
     --------
     >>> solution = suffice.regorl(episodes)
     >>> round(solution.prediction.value, 2), round(solution.behaviour_value, 3)
-    (4.99, 2.503)
+    (5.0, 2.503)
     >>> print(solution.verdict)
     Follow the plan: held-out episodes show that it returns more than the logged behaviour.
     """
@@ -167,14 +167,19 @@ class Solution:
         """
         if self.judged is not None:
             return self.judged.lower_bound
-        return None if self.split is None else self.prediction.lower(self.planning.delta)
+        return self.prediction.lower(self.planning.delta) if self._judged_by_half else None
+
+    @property
+    def _judged_by_half(self) -> bool:
+        """Whether the episodes of a split were enough to judge the plan."""
+        return self.split is not None and int(self.learned.rdp.counts[0].sum()) >= FEWEST_EPISODES
 
     @property
     def verdict(self) -> PlanVerdict:
         """The decision whether to follow the plan, with its reasons."""
         if self.judged is not None:
             return PlanVerdict.of(self.judged.gain, self.judged.fits)
-        if self.split is None:
+        if not self._judged_by_half:
             return PlanVerdict.of(None)
         error = math.hypot(self.prediction.error, self.behaviour.error)
         return PlanVerdict.of(Estimate(self.prediction.value - self.behaviour_value, error))
@@ -268,8 +273,8 @@ def regorl(
         return learned, _plan(learned, log, learned.rdp.own_tally(), planning, rng)[0]
 
     learned, plan = make_plan(episodes, lambda done, of: progress(done, (FOLDS + 1) * of), kept)
-    most, fold = judged_steps(settings.memory), count(1)
-    sample = sample_of(episodes, most, np.random.default_rng(FOLD_SEED), settings.threads)
+    rng_of_folds, fold = np.random.default_rng(FOLD_SEED), count(1)
+    sample = sample_of(episodes, MOST_STEPS, settings.memory, rng_of_folds, settings.threads)
     if not stationary:  # layers are the same for weights and for repetitions
         sample = merged(sample)
 
@@ -309,8 +314,8 @@ def _split(
     planning = replace(planning, delta=split.delta / 2)
     plan, bracket, unused = _plan(learned, second, None, planning, rng)
     rdp = learned.rdp
-    most = judged_steps(settings.memory)
-    prediction = _judge(rdp, plan, unused, most) if unused else _exchanged(rdp, planning, second, rng, most)
+    memory = settings.memory
+    prediction = _judge(rdp, plan, unused, memory) if unused else _exchanged(rdp, planning, second, rng, memory)
     behaviour, best = returns(episodes)
     return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
 
@@ -337,18 +342,18 @@ def _plan(
     return plan, Bracket(max(lower, low), min(upper, high)), spare
 
 
-def _exchanged(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator, most: int) -> Estimate:
+def _exchanged(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator, memory: int) -> Estimate:
     """Predict the return of plans made on each half of the episodes from the other half, and average."""
     halves = episodes.divide(0.5, rng)[:2]
     pairs = (halves, reversed(halves))
-    found = [_judge(rdp, plan_on(rdp, planning, rdp.tally(one)), other, most) for one, other in pairs]
+    found = [_judge(rdp, plan_on(rdp, planning, rdp.tally(one)), other, memory) for one, other in pairs]
     mean = Estimate(math.fsum(f.value for f in found) / 2, math.hypot(*(f.error for f in found)) / 2)
     return mean.within((min(f.low for f in found), max(f.high for f in found)))
 
 
-def _judge(rdp: RDP, plan: Plan, log: Log, most: int) -> Estimate:
-    """Estimate the return of a plan from episodes that it was not made from, of at most this many steps in all."""
-    episodes = sample_of(log, most, np.random.default_rng(FOLD_SEED))
+def _judge(rdp: RDP, plan: Plan, log: Log, memory: int) -> Estimate:
+    """Estimate the return of a plan from episodes that it was not made from."""
+    episodes = sample_of(log, MOST_STEPS, memory, np.random.default_rng(FOLD_SEED))
     ranges = reward_ranges(episodes)
     found = HeldOutPlan(rdp, plan, episodes, (ranges.high - ranges.low)[1:]).value()
     return Estimate(found.value, math.sqrt(found.variance(episodes.weight))).within(ranges.returns())
