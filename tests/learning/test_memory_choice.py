@@ -16,6 +16,8 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import DUMMY, STOP
 from suffice.data.episodes import Episodes
 from suffice.domains.tasks.t_maze import TMaze
+from suffice.errors import MemoryLimitError
+from suffice.learning import memory_choice
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.layers import learn_layers
 from suffice.learning.memory_choice import CLEAR_STANDARD_ERRORS, HELD_OUT, Stationarity, is_stationary, surprise
@@ -191,3 +193,13 @@ def test_is_stationary_chooses_layers_untested_for_few_or_short_episodes(episode
     assert not found.stationary and found.summary()["tied_bits"] is None
     assert found.sentence.startswith("Layered automaton: with one decision per episode, or fewer than 20 episodes")
     assert is_stationary(alternating(20)).states[1] > 0
+
+
+def test_is_stationary_chooses_layers_if_a_stationary_automaton_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: object) -> None:
+        raise MemoryLimitError("too large")
+
+    monkeypatch.setattr(memory_choice, "learn_stationary", refuse)
+    found = is_stationary(alternating(100))
+    assert not found.stationary and found.summary()["tied_bits"] is None and found.states[0] > 0
+    assert found.sentence.startswith("Layered automaton: learning a stationary one needs more memory than the limit")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -26,7 +26,7 @@ from suffice.automata.histories import History, Symbol
 from suffice.automata.minimise import merge_equivalent
 from suffice.automata.tally import Tally, TallyQuery, steps_walked
 from suffice.automata.typical import TypicalHistories
-from suffice.automata.unroll import unroll
+from suffice.automata.unroll import unroll, unrolled_states
 from suffice.automata.vocabulary import UNSEEN as UNSEEN
 from suffice.automata.vocabulary import Vocabulary
 from suffice.data.alphabet import PAD, Alphabet, Value
@@ -36,6 +36,7 @@ from suffice.data.log import Log, run_query
 from suffice.errors import ModelError
 from suffice.kernels.array_types import Codes, Float, Int32, Int64
 
+BLOCK_CELLS = 1 << 20  # cells of a table by state and letter that are computed at once
 MOST_COUNTED = 1 << 60  # largest sum of all counts, so that sums and their small multiples do not overflow
 
 
@@ -152,17 +153,18 @@ class RDP:
             raise ModelError("the symbols of an RDP must be those of its letters, in order.")
 
     def _check_transitions(self) -> None:
-        layer = self.layer_of()
-        sources, symbols = np.nonzero(self.tau != UNSEEN)
-        targets = self.tau[sources, symbols]
-        outside = bool(np.any((targets < 0) | (targets >= len(layer))))
-        if outside or np.any(layer[targets] != layer[sources] + self.layer_at(1)):
-            following = "one of its states" if self.stationary else "a state of the next layer"
-            raise ModelError(f"a transition of an RDP must lead to {following}.")
-        if np.any(self.counts < 0) or np.any((self.counts > 0) & (self.tau == UNSEEN)[:, self.symbol_of_letter()]):
-            raise ModelError("the counts of an RDP must not be below 0, and must be 0 where it has no transition.")
-        tables = [counts for counts in (self.counts, self.cut) if counts is not None]
-        counted = math.fsum(counts.sum(dtype=np.float64) for counts in tables)
+        layer, of_letter = self.layer_of(), self.symbol_of_letter()
+        for rows in self.blocks():
+            tau, counts = self.tau[rows], self.counts[rows]
+            sources, symbols = np.nonzero(tau != UNSEEN)
+            targets = tau[sources, symbols]
+            outside = bool(np.any((targets < 0) | (targets >= len(layer))))
+            if outside or np.any(layer[targets] != layer[rows][sources] + self.layer_at(1)):
+                following = "one of its states" if self.stationary else "a state of the next layer"
+                raise ModelError(f"a transition of an RDP must lead to {following}.")
+            if np.any(counts < 0) or np.any((counts > 0) & (tau == UNSEEN)[:, of_letter]):
+                raise ModelError("the counts of an RDP must not be below 0, and must be 0 where it has no transition.")
+        counted = math.fsum(counts.sum(dtype=np.float64) for counts in (self.counts, self.cut) if counts is not None)
         if counted > MOST_COUNTED:
             raise ModelError("the counts of an RDP must add up to less than 2**60.")
 
@@ -204,6 +206,17 @@ class RDP:
             Layer t has the states from `offsets()[t]` to `offsets()[t + 1] - 1`.
         """
         return np.concatenate([[0], np.cumsum(self.layers)])
+
+    def blocks(self) -> list[slice]:
+        """Return blocks of states, for tables that are too large to compute at once.
+
+        Returns
+        -------
+        list of slice
+            The numbers of the states, in order.
+        """
+        size = max(1, BLOCK_CELLS // max(len(self.letters), 1))
+        return [slice(begin, min(begin + size, self.n_states)) for begin in range(0, self.n_states, size)]
 
     def layer_of(self) -> Int64:
         """Return the layer of each state.
@@ -428,14 +441,17 @@ class RDP:
         array of shape [H+1, Y]
             States, or `UNSEEN` where the symbol never occurred; of shape [1, Y] for a stationary automaton.
         """
-        arrived = np.zeros((self.n_states, len(self.symbols)), np.int64)
-        sources, symbols = np.nonzero(self.tau != UNSEEN)
-        np.add.at(arrived, (self.tau[sources, symbols], symbols), self.taken()[sources, symbols])
-        offsets = self.offsets()[self.layer_at(1) :]  # of the layers that transitions lead to
-        like = np.full((len(offsets) - 1, len(self.symbols)), UNSEEN, np.int32)
-        for t, (begin, end) in enumerate(pairwise(offsets)):
-            layer = arrived[begin:end]
-            like[t] = np.where(layer.any(axis=0), layer.argmax(axis=0) + begin, UNSEEN)
+        offsets, of_letter = self.offsets(), self.symbol_of_letter()
+        following = offsets[self.layer_at(1) :]  # of the layers that transitions lead to
+        like = np.full((len(following) - 1, len(self.symbols)), UNSEEN, np.int32)
+        for t, (begin, end) in enumerate(pairwise(following)):
+            here = slice(offsets[t], offsets[t + 1])
+            tau, taken = self.tau[here], np.zeros(self.tau[here].shape, np.int64)
+            np.add.at(taken.T, of_letter, self.counts[here].T)
+            arrived = np.zeros((end - begin, len(self.symbols)), np.int64)
+            sources, symbols = np.nonzero(tau != UNSEEN)
+            np.add.at(arrived, (tau[sources, symbols] - begin, symbols), taken[sources, symbols])
+            like[t] = np.where(arrived.any(axis=0), arrived.argmax(axis=0) + begin, UNSEEN)
         return like
 
     def typical_histories(self) -> TypicalHistories:
@@ -556,10 +572,25 @@ class RDP:
         if not self.stationary:
             return self, np.arange(self.n_states)
         found = unroll(self.vocabulary, self.tau, self.counts, self.cut, self.horizon, most)
-        stands = np.concatenate([*found.origin, [self.n_states - 1]])  # the final state has no counterpart
+        stands = np.append(found.origin, self.n_states - 1)  # the final state has no counterpart
         only_last = ~self.counts.any(axis=1)  # states that the log visits at the last step only, or never
         cut = self.cut[stands] if self.cut is not None and self.cut[only_last].any() else None
-        return RDP.of_layers(self.alphabet, self.letters, self.symbols, found.tau, found.counts, cut), stands
+        return replace(self, layers=found.layers, tau=found.tau, counts=found.counts, steps=None, cut=cut), stands
+
+    def unrolled_states(self, most: int) -> int:
+        """Return the number of states in layers, without making them.
+
+        Parameters
+        ----------
+        most
+            Largest number of states.
+
+        Returns
+        -------
+        int
+            The number of states of `unroll(most)`, which is refused in the same way.
+        """
+        return unrolled_states(self.vocabulary, self.tau, self.horizon, most) if self.stationary else self.n_states
 
     def layered(self) -> RDP:
         """Convert the automaton to layers, as plans for a horizon need them.

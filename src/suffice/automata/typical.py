@@ -32,16 +32,12 @@ class TypicalHistories(Sequence[History]):
         """Find the histories, given the successors [Q, Y] and how often each transition was taken [Q, Y]."""
         n, n_symbols = tau.shape
         source, by, length, first = [UNSEEN] * n, [UNSEEN] * n, [0] * n, [UNSEEN] * n
-        sources, symbols = np.nonzero((tau != UNSEEN) & (taken > 0))
-        begin = np.searchsorted(sources, np.arange(n + 1)).tolist()
-        edges = list(
-            zip(symbols.tolist(), tau[sources, symbols].tolist(), taken[sources, symbols].tolist(), strict=True)
-        )
         known, reached = [True] + [False] * (n - 1), [0]
         while reached:
             most: dict[int, tuple[int, int, int]] = {}  # by target: count, source and symbol
             for q in reached:
-                for y, target, times in edges[begin[q] : begin[q + 1]]:
+                ways = np.flatnonzero((tau[q] != UNSEEN) & (taken[q] > 0))
+                for y, target, times in zip(ways.tolist(), tau[q, ways].tolist(), taken[q, ways].tolist(), strict=True):
                     if not known[target] and times > most.get(target, (0,))[0]:
                         most[target] = times, q, y
             for target, (_, q, y) in most.items():

@@ -7,7 +7,6 @@ Theory: docs/theory.md, section 8.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,27 +18,40 @@ from suffice.kernels.array_types import Int32, Int64
 MOST_UNROLLED = 1 << 29  # largest number of cells of an unrolled table: four gigabytes
 
 
-class Layers(NamedTuple):
-    """An unrolled automaton, with one table for each of the layers 0..H."""
+class Unrolled(NamedTuple):
+    """The tables of an unrolled automaton, with a final state that stands for no state."""
 
-    tau: list[Int64]  # [Q_t, Y] places in the next layer
-    counts: list[Int64]  # [Q_t, X]
-    origin: list[Int64]  # [Q_t] the stationary state of each unrolled state
+    layers: Int64  # [H+2] number of states of each layer
+    tau: Int32  # [Q, Y]
+    counts: Int64  # [Q, X]
+    origin: Int64  # [Q-1] the stationary state of each unrolled state
 
 
 def unroll(
     vocabulary: Vocabulary, tau: Int32, counts: Int64, cut: Int64 | None, horizon: int, most: int | None
-) -> Layers:
+) -> Unrolled:
     """Unroll transitions [Q, Y] and counts [Q, X] over a horizon; refuse more than `most` states."""
     origin = _reached(tau, horizon, _room(vocabulary, most))
-    moves = []
-    for now, then in pairwise(origin):
-        moves.append(np.where(tau[now] == UNSEEN, UNSEEN, np.searchsorted(then, tau[now])))
-    ending = _counts_when_cut(vocabulary, counts, cut)[origin[-1]]
-    last = np.zeros((len(ending), len(vocabulary.symbols)), np.int64)
-    np.add.at(last.T, vocabulary.symbol_of_letter(), ending.T)
-    moves.append(np.where(last > 0, 0, UNSEEN))
-    return Layers(moves, [*(counts[now] for now in origin[:-1]), ending], origin)
+    layers = np.array([*map(len, origin), 1], np.int64)
+    offsets = np.cumsum(layers)
+    n, place = int(offsets[-1]), np.full(len(tau) + 1, UNSEEN, np.int32)  # its last entry is that of UNSEEN
+    moves = np.full((n, len(vocabulary.symbols)), UNSEEN, np.int32)
+    met = np.zeros((n, len(vocabulary.letters)), np.int64)
+    for t, then in enumerate(origin[1:]):
+        now = slice(offsets[t] - layers[t], offsets[t])
+        place[then] = np.arange(offsets[t], offsets[t + 1])
+        moves[now], met[now] = place[tau[origin[t]]], counts[origin[t]]
+    now = slice(offsets[-2] - layers[-2], offsets[-2])
+    met[now] = _counts_when_cut(vocabulary, counts, cut)[origin[-1]]
+    last = np.zeros((len(origin[-1]), len(vocabulary.symbols)), np.int64)
+    np.add.at(last.T, vocabulary.symbol_of_letter(), met[now].T)
+    moves[now] = np.where(last > 0, n - 1, UNSEEN)
+    return Unrolled(layers, moves, met, np.concatenate(origin))
+
+
+def unrolled_states(vocabulary: Vocabulary, tau: Int32, horizon: int, most: int) -> int:
+    """Return the number of states of an unrolled automaton without its tables; refuse more than `most`."""
+    return sum(map(len, _reached(tau, horizon, _room(vocabulary, most)))) + 1
 
 
 def _room(vocabulary: Vocabulary, most: int | None) -> int:

@@ -20,6 +20,7 @@ from suffice.automata.state_tracker import StateTracker
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log, require_log, run_query
 from suffice.data.queries import EpisodesView
+from suffice.errors import MemoryLimitError, parameter
 from suffice.evidence.estimates import Moments
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels.array_types import Codes, Float, Int64
@@ -44,7 +45,7 @@ class Stationarity(NamedTuple):
     error
         Standard error of the difference, in bits.
     states
-        Number of states of the layered and of the stationary automaton.
+        Number of states of the layered and of the stationary automaton; 0 of one that was not learned.
 
     Examples
     --------
@@ -83,6 +84,11 @@ class Stationarity(NamedTuple):
     @property
     def sentence(self) -> str:
         """The choice and the costs as plain sentences."""
+        if math.isinf(self.tied) and self.states[0]:
+            return (
+                "Layered automaton: learning a stationary one needs more memory than the limit, so it was not tried; "
+                f"raise {parameter('memory')} to compare."
+            )
         if math.isinf(self.tied):
             few = f"fewer than {FEWEST_EPISODES} episodes"
             return f"Layered automaton: with one decision per episode, or {few}, stationarity cannot be tested."
@@ -113,7 +119,8 @@ def is_stationary(
     Parameters
     ----------
     episodes
-        The logged episodes. With one decision per episode, or fewer than 20 episodes, layers are chosen untested.
+        The logged episodes. Layers are chosen untested with one decision per episode, with fewer than 20 episodes, or
+        if a stationary automaton does not fit into memory.
     settings
         Settings of both learners. Default: `Settings()`.
     second_look
@@ -141,7 +148,10 @@ def is_stationary(
         return Stationarity(0.0, math.inf, 0.0, (0, 0))
     some, others, _ = episodes.divide(HELD_OUT, rng or np.random.default_rng(0))
     layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of), kept).rdp
-    stationary = learn_stationary(some, settings, lambda done, of: progress(of + done, 2 * of), kept).rdp
+    try:
+        stationary = learn_stationary(some, settings, lambda done, of: progress(of + done, 2 * of), kept).rdp
+    except MemoryLimitError:  # layers fit, so the run goes on with them
+        return Stationarity(0.0, math.inf, 0.0, (layered.n_states, 0))
     costs = _HeldOutCosts(Expectation.of(layered), Expectation.of(stationary))
     with_layers, without, difference = (moments.estimate() for moments in run_query(others, costs))
     return Stationarity(with_layers.value, without.value, difference.error, (layered.n_states, stationary.n_states))

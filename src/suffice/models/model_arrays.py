@@ -70,8 +70,7 @@ def plan_of(about: Header, arrays: dict[str, Any], rdp: RDP) -> Plan | None:
     if about.plan is None:
         return None
     actions, values, lower = (arrays[f"plan_{name}"] for name in _PLAN_ARRAYS)
-    rdp, _ = rdp.unroll(most=actions.size)
-    if len(actions) != rdp.n_states:
+    if len(actions) != rdp.unrolled_states(most=actions.size):
         raise ValueError("its plan does not match its automaton")
     if not (np.abs(values) <= LARGEST).all() or not (np.abs(lower) <= LARGEST).all():  # also if not a number
         raise ValueError("its plan has values that are not finite, or too large")

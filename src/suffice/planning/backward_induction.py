@@ -117,7 +117,7 @@ class BackwardInduction:
         self._of_letter, self._offsets = rdp.symbol_of_letter(), rdp.offsets()
         self._by_action = np.argsort(rdp.letters[:, 0], kind="stable")  # [X] letters
         self._acts, self._begin = np.unique(rdp.letters[self._by_action, 0], return_index=True)
-        taken = self._sums(rdp.counts)
+        taken = np.concatenate([self._sums(rdp.counts[rows]) for rows in rdp.blocks()])
         self._usual = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)  # [Q, A] behaviour policy of the log
         if rdp.stationary and discount is None:
             raise SettingsError(

@@ -253,8 +253,10 @@ def _supplemented(rdp: RDP, tally: Tally) -> Tally:
     action = rdp.letters[:, 0]
     times = np.zeros_like(tally.lost)
     np.add.at(times.T, action, tally.counts.T)
-    never = (times + tally.lost == 0)[:, action]
-    return Tally(np.where(never, rdp.counts, tally.counts), tally.lost)
+    never, counts = times + tally.lost == 0, np.empty_like(tally.counts)
+    for rows in rdp.blocks():
+        counts[rows] = np.where(never[rows][:, action], rdp.counts[rows], tally.counts[rows])
+    return Tally(counts, tally.lost)
 
 
 def _unseen(rdp: RDP, episodes: Episodes) -> float:
