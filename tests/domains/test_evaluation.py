@@ -127,9 +127,9 @@ def test_summary_agrees_with_calculation_by_hand() -> None:
     """The means are 1, 2 and 3/4; deviations of r − s/2 are 1, −1/2, 1/2 and −1."""
     returns, steps, won = (np.array(x, float) for x in ([2, 0, 1, 1], [2, 1, 1, 4], [1, 0, 1, 1]))
     found = summary(returns, steps, won, 0.125)
-    assert found.mean_return == pytest.approx((1, math.sqrt(F(2, 3) / 4)))
-    assert found.return_per_step == pytest.approx((0.5, math.sqrt(F(5, 2) / 3 / 4) / 2))
-    assert found.success_rate == pytest.approx((0.75, math.sqrt(F(1, 4) / 4)))
+    assert found.mean_return[:2] == pytest.approx((1, math.sqrt(F(2, 3) / 4)))
+    assert found.return_per_step[:2] == pytest.approx((0.5, math.sqrt(F(5, 2) / 3 / 4) / 2))
+    assert found.success_rate[:2] == pytest.approx((0.75, math.sqrt(F(1, 4) / 4)))
     assert (found.episodes, found.unseen) == (4, 0.125)
 
 
@@ -139,7 +139,7 @@ def test_estimate_mean_agrees_with_calculation_by_hand() -> None:
     assert estimate.interval(0.5) == pytest.approx((10 - 0.674490 * 2, 10 + 0.674490 * 2), abs=1e-5)
     assert estimate.lower(0.05) == pytest.approx(10 - 1.644854 * 2, abs=1e-5)
     assert estimate.lower(0.025) == pytest.approx(estimate.interval()[0])
-    assert Estimate.mean(np.array([1.0, 3.0])) == pytest.approx((2, 1))
+    assert Estimate.mean(np.array([1.0, 3.0]))[:2] == pytest.approx((2, 1))
 
 
 def test_estimate_mean_of_a_single_number_has_no_error() -> None:

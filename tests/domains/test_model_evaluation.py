@@ -51,7 +51,7 @@ def test_evaluate_in_exact_equals_exact_value(here: Path) -> None:
     plan = Controller.on_automaton(model.planned, finite.alphabet, model.plan.actions)
     found = model.evaluate_in(finite, exact=True, behaviour=plan)
     expected = suffice.exact_value(finite, plan, 4)
-    assert found.policy.mean_return == (float(expected.mean_return), 0.0) and found.behaviour == found.policy
+    assert found.policy.mean_return[:2] == (float(expected.mean_return), 0.0) and found.behaviour == found.policy
 
 
 def test_evaluate_in_prints_measures_and_sentences(here: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 import suffice
 from suffice.data.alphabet import DUMMY, STOP, Alphabet
+from suffice.data.content import MOST_DRAWN
 from suffice.data.episodes import MAX_EPISODES, MAX_STEPS, Episodes
 from suffice.errors import LogError, SettingsError
 from suffice.evidence.adaptive import AdaptiveLanguages
@@ -88,14 +89,17 @@ def test_regorl_plans_and_predicts_the_same_from_many_weighted_episodes(stationa
     assert many.prediction.value == few.prediction.value == 1
     assert many.behaviour.value == few.behaviour.value == Fraction(1, 2)
     assert many.behaviour.error == pytest.approx(0.5 / math.sqrt(times * ONCE), rel=1e-9)
-    # the error falls at least with the square root of the number of visits, and is never 0
-    assert 0 < many.prediction.error < few.prediction.error * math.sqrt(1000 / times)
+    # the error falls at least with the square root of the number of visits, of which a billion are judged, and is not 0
+    judged = min(times, MOST_DRAWN // 4 // ONCE)
+    assert 0 < many.prediction.error < few.prediction.error * math.sqrt(1000 / judged)
     assert _finite(many)
 
 
 def _finite(solution: Solution) -> bool:
     plan = solution.plan
-    return all(np.isfinite(array).all() for array in (plan.values, plan.lower, solution.prediction, solution.behaviour))
+    return all(
+        np.isfinite(array).all() for array in (plan.values, plan.lower, solution.prediction[:2], solution.behaviour[:2])
+    )
 
 
 def test_evaluate_off_policy_gives_the_same_values_for_large_weights() -> None:

@@ -10,13 +10,16 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from faults.conftest import IN_PIECES, Undisturbed
 from faults.harness import KILLED, LAYERS, Fault, dies_before, goes_on, learn, left_in, started, suffice
+from suffice.data.logs.reading import read_log
 from suffice.files.signals import resume_message
 from suffice.learning import adact_h
+from suffice.learning.merging import LayerRecord
 from suffice.models import held_out
 
 Record = Callable[[str, object], None]
@@ -193,11 +196,16 @@ def test_learn_does_not_repeat_layers_of_a_checkpoint(log: Path, tmp_path: Path,
     expected = undisturbed()
     assert suffice(*learn(log, tmp_path, LAYERS), fault=_dies_halfway("second-000000")).code == KILLED
 
-    def fault() -> None:
-        def merge(*_: object) -> None:
-            raise AssertionError("a layer was learned again")
+    total = read_log(log).total
 
-        adact_h._LayerLearner._merge = merge  # type: ignore[assignment,method-assign]
+    def fault() -> None:
+        merge = adact_h._LayerLearner._merge
+
+        def merge_parts(self: adact_h._LayerLearner, *rest: Any) -> LayerRecord:
+            assert self._log.total < total, "a layer of the whole log was learned again"
+            return merge(self, *rest)
+
+        adact_h._LayerLearner._merge = merge_parts  # type: ignore[method-assign]
 
     assert suffice(*learn(log, tmp_path, LAYERS), fault=fault).code == 0
     assert (tmp_path / "a.model").read_bytes() == expected

@@ -87,7 +87,7 @@ def test_try_sample_takes_fewer_episodes_if_memory_is_short(monkeypatch: pytest.
 
     monkeypatch.setattr(trial_module, "learn_layers", refuse_many)
     trial = try_sample(simulated("t-maze", 4000))
-    assert trial.tried == 1000 and [episodes for episodes, _ in trial.growth] == [25, 100, 500, 1000]
+    assert trial.tried == 1000 and [episodes for episodes, _ in trial.growth] == [10, 100, 500, 1000]
 
 
 # ---------------------------------------------------------------- many distinct observations in a confined process

@@ -104,13 +104,19 @@ class HeldOut:
         actions = {q: None if a == BEHAVE else a for q, a in enumerate(self.plan.actions.tolist())}
         return process, planning.value_of(process, actions)
 
+    @cached_property
+    def own(self) -> dict[int, float]:
+        """The value of following the plan from each state on, by the training episodes."""
+        process, values = self._by_the_log
+        return {q: process.in_user_units(q, value) for q, value in values.items()}
+
     def stated(self, place: Place) -> float:
-        """Return the value of a place in the plan; if lost, the mean over all episodes at that step."""
+        """Return the value of a place under the plan; if lost, the mean over all episodes at that step."""
         if isinstance(place, int):
-            return float(self.plan.values[place])
+            return float(self.own[place])
         states = [q for q, t in enumerate(self.layer) if t == place[1]]
         visits = {q: sum(k for *_, k in self.met[q]) for q in states}
-        return sum(visits[q] * float(self.plan.values[q]) for q in states) / max(sum(visits.values()), 1)
+        return sum(visits[q] * float(self.own[q]) for q in states) / max(sum(visits.values()), 1)
 
     def action_value(self, place: Place, action: Any) -> float:
         """Return Q(place, action); the value of the place if the action was never taken."""

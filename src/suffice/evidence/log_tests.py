@@ -161,9 +161,9 @@ def dependent_rewards(episodes: Episodes, level: float, rng: np.random.Generator
             earlier.append(centred)
         past = renumbered(group * used.alphabet.n_observations + observation[t])[0]
     steps = [step for step in steps if (step.variance > 0).any()]
-    if not exceeds(sum(s.observed() for s in steps), lambda: sum(s.permuted(rng) for s in steps), level):
+    if not exceeds(math.fsum(s.observed() for s in steps), lambda: math.fsum(s.permuted(rng) for s in steps), level):
         return None
-    products, scale = sum(s.reward @ s.before[-1] for s in steps), sum(s.scale for s in steps)
+    products, scale = math.fsum(s.reward @ s.before[-1] for s in steps), math.fsum(s.scale for s in steps)
     return Dependence(float(products / scale), max(len(s.reward) for s in steps))
 
 

@@ -353,7 +353,7 @@ def _exchanged(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Gener
 
 def _judge(rdp: RDP, plan: Plan, log: Log, memory: int) -> Estimate:
     """Estimate the return of a plan from episodes that it was not made from."""
-    episodes = sample_of(log, MOST_STEPS, memory, np.random.default_rng(FOLD_SEED))
+    episodes = merged(sample_of(log, MOST_STEPS, memory, np.random.default_rng(FOLD_SEED)))
     ranges = reward_ranges(episodes)
     found = HeldOutPlan(rdp, plan, episodes, (ranges.high - ranges.low)[1:]).value()
     return Estimate(found.value, math.sqrt(found.variance(episodes.weight))).within(ranges.returns())
