@@ -115,14 +115,17 @@ def _walk(rdp: RDP, plan: Plan, episodes: Episodes) -> _Walk:
     tracker = StateTracker.of(rdp)
     order = np.argsort(np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))]), kind="stable")
     target, prior = (_stationary_plan if rdp.stationary else _layered_plan)(rdp, plan, tracker, order)
+    action = np.where(codes > PAD, numbers, ENDED)[word[1:]]
+    # With layers, nothing follows once all episodes have ended; one such decision marks that the last one is not cut.
+    lasts = len(action) if rdp.stationary else min(len(action), int((action != ENDED).any(axis=1).sum()) + 1)
     return _Walk(
-        place=np.argsort(order)[tracker.along(episodes)[:-1]],
-        symbol=episodes.symbols()[1][word[:-1]].astype(np.int64),
-        action=np.where(codes > PAD, numbers, ENDED)[word[1:]],
-        reward=np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word[1:]],
+        place=np.argsort(order)[tracker.along(episodes)[:lasts]],
+        symbol=episodes.symbols()[1][word[:lasts]].astype(np.int64),
+        action=action[:lasts],
+        reward=np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word[1 : lasts + 1]],
         weight=np.ones(episodes.n) if episodes.weight is None else episodes.weight.astype(float),
-        target=target,
-        prior=prior,
+        target=target[:lasts],
+        prior=prior[:lasts],
         pooled=rdp.stationary,
     )
 
