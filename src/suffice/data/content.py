@@ -4,7 +4,8 @@ Episodes are ordered by a hash of their content, and choices are drawn along tha
 are interchangeable: only how many of them are chosen is drawn, so that equal episodes can be on both sides of a
 division. Ids and positions do not matter. The hash is the same for any numbering of the letters, so that it does not
 depend on where episodes are stored or how they were read; two different episodes among N have the same hash of 64 bits
-with a probability of about N² / 2⁶⁵.
+with a probability of about N² / 2⁶⁵. Episodes of a group, such as a person, stay together; which groups are drawn
+depends on their names.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from suffice.data.alphabet import PAD, Value
-from suffice.errors import LogError
+from suffice.errors import LogError, SettingsError
 from suffice.kernels import sums
 from suffice.kernels.array_types import Int64, Mask, UInt64
 
@@ -53,9 +54,17 @@ def _hash(text: str) -> int:
 
 
 def content_hashes(episodes: Episodes, of_letter: UInt64 | None = None) -> UInt64:
-    """Return a hash of the steps of each episode, [N], from those of the letters."""
+    """Return a hash of the steps of each episode, [N], from those of the letters.
+
+    Episodes that were cut off after different numbers of steps differ, and so do those of different groups.
+    """
     of_letter = letter_hashes(episodes.outline) if of_letter is None else of_letter
-    return np.asarray(sums.hash_episodes(episodes.word, of_letter))
+    found = np.asarray(sums.hash_episodes(episodes.word, of_letter))
+    if episodes.length is not None or episodes.group is not None:
+        length = np.zeros(0, np.int32) if episodes.length is None else episodes.length
+        group = np.zeros(0, np.uint64) if episodes.group is None else episodes.group
+        sums.hash_attributes(found, length, len(episodes.word), group)
+    return found
 
 
 def content_order(hashes: UInt64, weight: Int64 | None = None) -> Int64:
@@ -101,6 +110,22 @@ def draw_weighted(hashes: UInt64, weight: Int64, size: int, rng: np.random.Gener
     drawn = np.zeros(len(order), np.int64)
     drawn[order] = np.clip(from_group[group] - (before - before[begin][group]), 0, weight)
     return drawn
+
+
+def draw_groups(group: UInt64, weight: Int64 | None, share: float, rng: np.random.Generator) -> Mask:
+    """Draw whole groups at random, as many as come closest to a share of the episodes; return [N] which are drawn."""
+    names, member = np.unique(group, return_inverse=True)
+    if len(names) < 2 or not 0 < share < 1:
+        raise SettingsError(
+            f"a share of {share:g} of {len(names)} group{'s' if len(names) != 1 else ''} of episodes leaves one part "
+            "empty. Groups stay together: log more of them, or choose another share."
+        )
+    sizes = np.bincount(member, weight).astype(np.int64)
+    order = rng.permutation(len(names))
+    taken = np.cumsum(sizes[order])[:-1]
+    drawn = np.zeros(len(names), bool)
+    drawn[order[: int(np.abs(taken - share * sizes.sum()).argmin()) + 1]] = True
+    return np.asarray(drawn[member])
 
 
 def _differs_from_last(hashes: UInt64, order: Int64) -> Mask:

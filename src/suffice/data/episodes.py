@@ -3,7 +3,9 @@
 A *letter* is a whole step: action, observation and reward. A *symbol* is its action–observation part, which is all that
 histories and policies may read. Letters and symbols are numbered in the alphabet's order (`alphabet`). Step 0 has the
 dummy action and reward 0; the observation of an episode's last step is o_⊥; after an early end the pad letter repeats
-up to the horizon. Theory: docs/theory.md, section 1.
+up to the horizon. An episode that was cut off before the horizon (truncated, or censored) has a `length`: steps from
+there on were not observed, although the pad letter stands in their place, and the observation of its last observed step
+is unknown, like that of the last step of an episode that is cut off at the horizon. Theory: docs/theory.md, section 1.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from suffice.data import content
 from suffice.data.alphabet import MAX_LETTERS, PAD, STOP, Alphabet, Value, smallest_uint
 from suffice.errors import LogError, SettingsError, is_whole, parameter
 from suffice.kernels import sums
-from suffice.kernels.array_types import Codes, Int64, Mask
+from suffice.kernels.array_types import Codes, Int32, Int64, Mask, UInt64
 
 if TYPE_CHECKING:
     from suffice.data.report import ReadReport
@@ -98,6 +100,11 @@ class Episodes:
         Whether the alphabet was declared, rather than found in the data.
     report
         Report on reading the log, with its columns and bins. None if the episodes were not read from a log.
+    length
+        [N] the number of observed steps, from 1 to H+1: steps from there on are unknown. Default: all H+1 are observed,
+        because an episode reached the horizon or ended before it.
+    group
+        [N] hash of the person, site or other group of each episode. Default: each episode is a group.
 
     Examples
     --------
@@ -116,11 +123,13 @@ class Episodes:
     weight: Int64 | None = None  # [N] how many episodes each column stands for; None: one each
     declared: bool = False  # the alphabet was declared, not found in the data
     report: ReadReport | None = None  # on reading the log
+    length: Int32 | None = None  # [N] observed steps, 1..H+1; None: all H+1
+    group: UInt64 | None = None  # [N] hash of the group that each episode belongs to; None: each is one
 
     def __post_init__(self) -> None:
         if self.weight is not None:
             self._refuse_weights(self.weight)
-        for array in (self.letters, self.word, self.follows, self.weight):
+        for array in (self.letters, self.word, self.follows, self.weight, self.length, self.group):
             if array is not None:
                 array.setflags(write=False)
 
@@ -147,6 +156,8 @@ class Episodes:
         reward: Codes,
         weight: Int64 | None = None,
         declared: bool = False,
+        length: Int32 | None = None,
+        group: UInt64 | None = None,
     ) -> Episodes:
         """Build episodes from the codes of their actions, observations and rewards.
 
@@ -160,6 +171,10 @@ class Episodes:
             [N] the number of episodes that each stands for. Default: one each.
         declared
             Whether the alphabet was declared, rather than found in the data.
+        length
+            [N] the number of observed steps; unobserved ones are padded. Default: all are observed.
+        group
+            [N] hash of the group that each belongs to. Default: each is one.
 
         Returns
         -------
@@ -179,7 +194,9 @@ class Episodes:
         follows = np.zeros(len(letters), dtype=bool)
         for row in word[1:]:
             follows[row] = True
-        return cls(alphabet, letters, word, follows, weight, declared)
+        if length is not None and (length == len(word)).all():
+            length = None
+        return cls(alphabet, letters, word, follows, weight, declared, None, length, group)
 
     @classmethod
     def beside(cls, parts: Sequence[Episodes]) -> Episodes:
@@ -195,13 +212,8 @@ class Episodes:
         Episodes
             All episodes in order, without a report.
         """
-        weighted = parts[0].weight is not None
-        return replace(
-            parts[0],
-            word=np.concatenate([part.word for part in parts], axis=1),
-            weight=np.concatenate([part.weight for part in parts if part.weight is not None]) if weighted else None,
-            report=None,
-        )
+        word = np.concatenate([part.word for part in parts], axis=1)
+        return replace(parts[0], word=word, report=None, **_attributes_of_all(parts))
 
     @classmethod
     def joined(cls, parts: Sequence[Episodes]) -> Episodes:
@@ -219,14 +231,12 @@ class Episodes:
         """
         alphabet = Alphabet.union([part.alphabet for part in parts])
         horizon = max(part.horizon for part in parts)
-        steps = [(part if part.horizon == horizon else part.padded(horizon))._steps_in(alphabet) for part in parts]
-        weight = None
-        if any(part.weight is not None for part in parts):
-            ones = (np.ones(part.n, np.int64) if part.weight is None else part.weight for part in parts)
-            weight = np.concatenate(list(ones))
+        padded = [part if part.horizon == horizon else part.padded(horizon) for part in parts]
+        steps = [part._steps_in(alphabet) for part in padded]
         action, observation, reward = (np.concatenate(columns, axis=1) for columns in zip(*steps, strict=True))
         declared = all(part.declared for part in parts)
-        return cls.from_steps(alphabet, action, observation, reward, weight, declared)
+        attributes = _attributes_of_all(padded)
+        return cls.from_steps(alphabet, action, observation, reward, declared=declared, **attributes)
 
     def _steps_in(self, alphabet: Alphabet) -> tuple[Codes, Codes, Codes]:
         """Return the [H+1, N] codes of action, observation and reward in an alphabet that contains this one."""
@@ -291,7 +301,33 @@ class Episodes:
     @property
     def nbytes(self) -> int:
         """Memory of the encoded log in bytes."""
-        return int(self.word.nbytes + self.letters.nbytes + (0 if self.weight is None else self.weight.nbytes))
+        arrays = (self.word, self.letters, self.weight, self.length, self.group)
+        return sum(int(array.nbytes) for array in arrays if array is not None)
+
+    @property
+    def censored(self) -> bool:
+        """Whether some episodes were cut off before the horizon, so that what followed is not known."""
+        return self.length is not None and bool((self.length <= self.horizon).any())
+
+    @property
+    def grouped(self) -> bool:
+        """Whether episodes belong to groups, such as persons, within which they may depend on each other."""
+        return self.group is not None
+
+    def observed(self, t: int) -> Mask:
+        """Return which episodes were still observed at a step.
+
+        Parameters
+        ----------
+        t
+            The step, from 0 to H.
+
+        Returns
+        -------
+        array
+            [N] True where step t was observed, or is padding after the end of the episode.
+        """
+        return np.ones(self.n, bool) if self.length is None else np.asarray(self.length > t)
 
     @property
     def outline(self) -> Outline:
@@ -351,7 +387,12 @@ class Episodes:
             The chosen episodes from step `since` on.
         """
         weight = None if self.weight is None else self.weight[part]
-        return Episodes(self.alphabet, self.letters, self.word[since:, part], self.follows, weight, self.declared)
+        group = None if self.group is None else self.group[part]
+        length = None if self.length is None else np.maximum(self.length[part] - np.int32(since), 0)
+        return Episodes(
+            self.alphabet, self.letters, self.word[since:, part], self.follows, weight, self.declared, None, length,
+            group,
+        )  # fmt: skip
 
     def cut(self, horizon: int) -> Episodes:
         """Cut the episodes to a shorter horizon, where they end with o_⊥.
@@ -373,10 +414,13 @@ class Episodes:
             )
         action, observation, reward = (column[self.word[: horizon + 1]] for column in self.letters.T)
         observation[-1] = STOP
-        return self._with_steps(action, observation, reward)
+        length = None if self.length is None else np.minimum(self.length, np.int32(horizon + 1))
+        return self._with_steps(action, observation, reward, length)
 
     def padded(self, horizon: int) -> Episodes:
         """Pad the episodes to a longer horizon.
+
+        In a log with censored episodes, those that reach the present horizon are censored there.
 
         Parameters
         ----------
@@ -404,11 +448,17 @@ class Episodes:
             np.pad(column[self.word], missing, constant_values=code)
             for column, code in zip(self.letters.T, nothing, strict=True)
         )
-        return self._with_steps(action, observation, reward)
+        length = self.length
+        if length is not None and horizon > self.horizon:
+            ended = self.letters[self.word[-1], 0] == PAD
+            length = np.where((length > self.horizon) & ended, np.int32(horizon + 1), length)
+        return self._with_steps(action, observation, reward, length)
 
-    def _with_steps(self, action: Codes, observation: Codes, reward: Codes) -> Episodes:
+    def _with_steps(self, action: Codes, observation: Codes, reward: Codes, length: Int32 | None) -> Episodes:
         """Return the same episodes at another horizon, with their report."""
-        made = Episodes.from_steps(self.alphabet, action, observation, reward, self.weight, self.declared)
+        made = Episodes.from_steps(
+            self.alphabet, action, observation, reward, self.weight, self.declared, length, self.group
+        )
         return made if self.report is None else replace(made, report=self.report.resize(made.horizon, self))
 
     def divide(self, share: float, rng: np.random.Generator) -> tuple[Episodes, Episodes, Int64]:
@@ -425,8 +475,11 @@ class Episodes:
         -------
         tuple
             The rest of the episodes, the chosen share, and the indices of the chosen ones in order. With weights, a
-            stored episode may belong to both parts.
+            stored episode may belong to both parts. Episodes of a group stay together, so that the share may differ.
         """
+        if self.group is not None:
+            drawn = content.draw_groups(self.group, self.weight, share, rng)
+            return self.columns(np.flatnonzero(~drawn)), self.columns(np.flatnonzero(drawn)), np.flatnonzero(drawn)
         hashes, size = content.content_hashes(self), share_of(share, self.total)
         if self.weight is None:
             drawn = content.draw(hashes, size, rng)
@@ -463,7 +516,8 @@ class Episodes:
             [2] sums of hashes.
         """
         weight = np.zeros(0, np.int64) if self.weight is None else self.weight
-        return np.asarray(sums.mix(self.word, weight, first, ordered))
+        length = np.zeros(0, np.int32) if self.length is None else self.length
+        return np.asarray(sums.mix(self.word, weight, length, first, ordered))
 
     def digest(self, ordered: bool = False) -> str:
         """Return a hash of the content: equal for a CSV and a Parquet file with the same episodes.
@@ -518,6 +572,26 @@ def _selection(index: Any, n: int) -> int | slice | Int64:
     if wrong := array[(array < -n) | (array >= n)].tolist():
         raise IndexError(f"episodes[{wrong[0]}]: there are {n:,} episodes. Use indices from {-n} to {n - 1}.")
     return np.asarray(array % max(n, 1))
+
+
+def _attributes_of_all(parts: Sequence[Episodes]) -> dict[str, Any]:
+    """Concatenate the weights, lengths and groups of parts of one horizon; None where no part has any."""
+    found: dict[str, Any] = {"weight": None, "length": None, "group": None}
+    if any(part.weight is not None for part in parts):
+        ones = (np.ones(part.n, np.int64) if part.weight is None else part.weight for part in parts)
+        found["weight"] = np.concatenate(list(ones))
+    if any(part.length is not None for part in parts):
+        whole = (np.full(part.n, len(part.word), np.int32) if part.length is None else part.length for part in parts)
+        found["length"] = np.concatenate(list(whole))
+    grouped = [part.group for part in parts if part.group is not None]
+    if grouped and len(grouped) < len(parts):
+        raise LogError(
+            "some of the logs have groups and others do not. Read all of them with the same "
+            f"{parameter('group_column')}."
+        )
+    if grouped:
+        found["group"] = np.concatenate(grouped)
+    return found
 
 
 def share_of(share: float, total: int) -> int:

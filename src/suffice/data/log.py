@@ -51,6 +51,16 @@ class ExternalLog(Outline):
         """Whether episodes have weights, even if all are 1."""
         raise NotImplementedError
 
+    @property
+    def censored(self) -> bool:
+        """Whether some episodes were cut off before the horizon."""
+        raise NotImplementedError
+
+    @property
+    def grouped(self) -> bool:
+        """Whether episodes belong to groups."""
+        raise NotImplementedError
+
     def run_query(self, query: Query[T]) -> T:
         """Answer a query over all episodes."""
         raise NotImplementedError
@@ -78,8 +88,11 @@ class ExternalLog(Outline):
                 "this log is larger than memory, and episodes with weights are divided only in memory. Raise "
                 f"{parameter('memory')}, or divide the log yourself."
             )
-        size = share_of(share, self.total)
-        chosen = content.draw(content_of(self).hashes, size, rng)
+        contents = content_of(self)
+        if contents.group is not None:
+            chosen = content.draw_groups(contents.group, None, share, rng)
+        else:
+            chosen = content.draw(contents.hashes, share_of(share, self.total), rng)
         return self.among(~chosen), self.among(chosen), np.flatnonzero(chosen)
 
 
@@ -155,10 +168,11 @@ def run_query(log: Log, query: Query[T], threads: int = 1) -> T:
 
 
 class EpisodeContents(NamedTuple):
-    """Hashes of the episodes of a log, and their weights if they have any, in the order of the log."""
+    """Hashes of the episodes of a log, and their weights and groups if they have any, in the order of the log."""
 
     hashes: UInt64  # [N]
     weight: Int64 | None  # [N]
+    group: UInt64 | None  # [N]
 
 
 class _ContentQuery(NamedTuple):
@@ -169,7 +183,7 @@ class _ContentQuery(NamedTuple):
     def __call__(self, view: EpisodesView) -> list[tuple[int, EpisodeContents]]:
         """Return the contents of some episodes."""
         hashes = content.content_hashes(view.episodes, self.of_letter)
-        return [(view.first, EpisodeContents(hashes, view.episodes.weight))]
+        return [(view.first, EpisodeContents(hashes, view.episodes.weight, view.episodes.group))]
 
     def combine(self, answers: list[list[tuple[int, EpisodeContents]]]) -> list[tuple[int, EpisodeContents]]:
         """List the parts of all answers."""
@@ -177,13 +191,13 @@ class _ContentQuery(NamedTuple):
 
 
 def content_of(log: Log, threads: int = 1) -> EpisodeContents:
-    """Return the hashes and weights of all episodes of a log."""
+    """Return the hashes, weights and groups of all episodes of a log."""
     parts = run_query(log, _ContentQuery(content.letter_hashes(log.outline)), threads)
     parts.sort(key=lambda part: part[0])
     hashes = np.concatenate([part.hashes for _, part in parts])
-    if parts[0][1].weight is None:
-        return EpisodeContents(hashes, None)
-    return EpisodeContents(hashes, np.concatenate([part.weight for _, part in parts if part.weight is not None]))
+    weight = [part.weight for _, part in parts if part.weight is not None]
+    group = [part.group for _, part in parts if part.group is not None]
+    return EpisodeContents(hashes, np.concatenate(weight) if weight else None, np.concatenate(group) if group else None)
 
 
 class _DigestQuery(NamedTuple):

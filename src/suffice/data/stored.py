@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,13 @@ class SharedLetters(NamedTuple):
         return cls(PieceLetters(alphabet, letters, follows), places)
 
 
+ATTRIBUTES: dict[str, np.dtype[Any]] = {
+    "weight": np.dtype(np.int64),
+    "length": np.dtype(np.int32),
+    "group": np.dtype(np.uint64),
+}  # arrays [N] of episodes that follow their steps in the file
+
+
 class Block(NamedTuple):
     """The position of some episodes in the file."""
 
@@ -71,7 +78,15 @@ class Block(NamedTuple):
     n: int
     piece: int
     kind: np.dtype[np.integer]  # type of the codes of the piece
-    weighted: bool
+    attributes: tuple[str, ...]  # weight, length and group, so far as the episodes have them
+
+    def attribute(self, name: str, after: int) -> tuple[int, int] | None:
+        """Return the position and size in bytes of an attribute, `after` the bytes of all steps; None if absent."""
+        if name not in self.attributes:
+            return None
+        before = self.attributes[: self.attributes.index(name)]
+        begin = self.offset + after + sum(ATTRIBUTES[other].itemsize for other in before) * self.n
+        return begin, ATTRIBUTES[name].itemsize * self.n
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -88,7 +103,17 @@ class StoredLog(ExternalLog):
     @property
     def weighted(self) -> bool:
         """Whether the stored episodes have weights."""
-        return any(block.weighted for block in self.blocks)
+        return any("weight" in block.attributes for block in self.blocks)
+
+    @property
+    def censored(self) -> bool:
+        """Whether some of the stored episodes were cut off before the horizon."""
+        return any("length" in block.attributes for block in self.blocks)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the stored episodes belong to groups."""
+        return any("group" in block.attributes for block in self.blocks)
 
     @property
     def sizes(self) -> list[int]:
@@ -106,10 +131,13 @@ class StoredLog(ExternalLog):
         place = self.places[block.piece]
         if place.dtype != word.dtype or not np.array_equal(place, np.arange(len(place))):
             word = place[word]
-        weight = None
-        if block.weighted:
-            weight = np.frombuffer(self._bytes(block.offset + steps * row, 8 * block.n), np.int64)
-        episodes = Episodes(self.alphabet, self.letters, word, self.follows, weight, self.declared)
+        found: dict[str, Any] = {}
+        for name, kind in ATTRIBUTES.items():
+            where = block.attribute(name, steps * row)
+            found[name] = None if where is None else np.frombuffer(self._bytes(*where), kind)
+        if found["length"] is not None:
+            found["length"] = np.maximum(found["length"] - np.int32(since), 0)
+        episodes = Episodes(self.alphabet, self.letters, word, self.follows, declared=self.declared, **found)
         return episodes if self.chosen is None else episodes.columns(np.flatnonzero(self.chosen[i]))
 
     def _bytes(self, offset: int, size: int) -> bytes:
@@ -175,12 +203,13 @@ class Writer:
         """Append a piece, which has the horizon of the whole log."""
         for begin in range(0, episodes.n, self._length):
             part = episodes.columns(slice(begin, begin + self._length))
-            kind, weighted = np.dtype(part.word.dtype), part.weight is not None
-            self._blocks.append(Block(self._file.tell(), part.n, len(self._vocabularies), kind, weighted))
+            arrays = {name: getattr(part, name) for name in ATTRIBUTES if getattr(part, name) is not None}
+            kind = np.dtype(part.word.dtype)
+            self._blocks.append(Block(self._file.tell(), part.n, len(self._vocabularies), kind, tuple(arrays)))
             with _writing():
                 self._file.write(part.word.tobytes())
-                if part.weight is not None:
-                    self._file.write(part.weight.tobytes())
+                for array in arrays.values():
+                    self._file.write(array.tobytes())
         self._vocabularies.append(PieceLetters.of(episodes))
         self._n, self._total, self._declared = self._n + episodes.n, self._total + episodes.total, episodes.declared
 

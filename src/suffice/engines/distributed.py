@@ -54,6 +54,8 @@ class DistributedLog(ExternalLog):
     held: tuple[int, ...]  # episodes of each part
     agreed: tuple[Shared, ...]  # `PartPosition` of each part
     has_weights: bool
+    has_lengths: bool
+    has_groups: bool
     sizes: tuple[int, ...]  # selected episodes of each part
     some: tuple[Shared, ...]  # `EpisodeSubset` of each part
     number: int  # identifies this selection
@@ -63,6 +65,16 @@ class DistributedLog(ExternalLog):
     def weighted(self) -> bool:
         """Whether the episodes have weights."""
         return self.has_weights
+
+    @property
+    def censored(self) -> bool:
+        """Whether some episodes were cut off before the horizon."""
+        return self.has_lengths
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the episodes belong to groups."""
+        return self.has_groups
 
     def run_query(self, query: Query[T]) -> T:
         """Run a query on all episodes."""
@@ -175,7 +187,8 @@ def read_distributed(
     held = tuple(0 if notes is None else notes.n for notes, _ in answers)
     log = DistributedLog(
         *common.vocabulary, kept[0].declared, how.horizon or 0, sum(held), sum(notes.total for notes in kept),
-        pool, held, agreed, kept[0].weighted, held, _some(pool, held, None), pool.number(),
+        pool, held, agreed, kept[0].weighted, any(notes.censored for notes in kept), kept[0].grouped, held,
+        _some(pool, held, None), pool.number(),
     )  # fmt: skip
     return log, report_on_all(first, found, log, pieces, how)
 

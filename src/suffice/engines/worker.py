@@ -34,6 +34,8 @@ class PartSummary(NamedTuple):
     vocabulary: PieceLetters
     declared: bool
     weighted: bool
+    censored: bool
+    grouped: bool
     n: int
     total: int
     digest: str  # identifies the content of the part
@@ -102,7 +104,9 @@ class Worker:
         if log is None:
             return None, found
         content = digest(log, ordered=True, threads=self._threads)
-        notes = PartSummary(PieceLetters.of(log), log.declared, log.weighted, log.n, log.total, content)
+        notes = PartSummary(
+            PieceLetters.of(log), log.declared, log.weighted, log.censored, log.grouped, log.n, log.total, content
+        )
         self._read, self._some, self._walk = (log, notes), None, None
         return notes, found
 

@@ -99,6 +99,8 @@ def _fingerprints(episodes: Episodes) -> Int64:
     for row in episodes.word:
         state = (state ^ row) * np.uint64(0x9E3779B97F4A7C15)  # overflow is intended
         state ^= state >> np.uint64(29)
+    if episodes.length is not None:
+        state = (state ^ episodes.length.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
     return state.view(np.int64)
 
 

@@ -52,8 +52,11 @@ def _scramble(z):
 
 
 @jit
-def mix(word, weight, first, ordered):
-    """Return the sums of two hashes of each episode times its weight, [2]; if `ordered`, of its position too."""
+def mix(word, weight, length, first, ordered):
+    """Return the sums of two hashes of each episode times its weight, [2]; if `ordered`, of its position too.
+
+    The length counts if steps were not observed, that is if it is below that of the word.
+    """
     total = np.zeros(2, np.uint64)
     weighted = weight.size > 0
     n = word.shape[1]
@@ -68,6 +71,9 @@ def mix(word, weight, first, ordered):
             state[0, e] = _scramble(state[0, e] + x * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1))
             state[1, e] = _scramble(state[1, e] ^ (x * np.uint64(0xD1B54A32D192ED03) + np.uint64(7)))
     for e in range(n):
+        if length.size > 0 and length[e] < word.shape[0]:
+            for i in range(2):
+                state[i, e] = _scramble(state[i, e] + np.uint64(length[e]))
         times = np.uint64(weight[e]) if weighted else np.uint64(1)
         total[0] += state[0, e] * times
         total[1] += state[1, e] * times
@@ -86,3 +92,13 @@ def hash_episodes(word, of_letter):
                 if x != 0:
                     state[e] = _scramble(state[e] + x)
     return state
+
+
+@jit
+def hash_attributes(state, length, steps, group):
+    """Change the hash of each episode [N] by its length, if steps were not observed, and by its group, if any."""
+    for e in range(state.size):
+        if length.size > 0 and length[e] < steps:
+            state[e] = _scramble(state[e] + np.uint64(length[e]) * np.uint64(0xD1B54A32D192ED03))
+        if group.size > 0:
+            state[e] = _scramble(state[e] ^ group[e])

@@ -229,4 +229,6 @@ def _in_alphabet(episodes: Episodes, alphabet: Alphabet) -> Episodes | None:
         if codes[-1].min() < 0:
             return None
     action, observation, reward = (part.astype(np.uint32)[episodes.word] for part in codes)
-    return Episodes.from_steps(alphabet, action, observation, reward, episodes.weight)
+    return Episodes.from_steps(
+        alphabet, action, observation, reward, episodes.weight, length=episodes.length, group=episodes.group
+    )

@@ -131,4 +131,7 @@ def _rows(episodes: Episodes, lengths: Int64, columns: dict[str, pa.Array], part
     table |= {name: values.take(after if name in ROLES else here) for name, values in columns.items()}
     if episodes.weight is not None:
         table["weight"] = pa.array(episodes.weight[part][episode])
+    if episodes.length is not None:  # the reader treats such an episode as cut off, not as ended
+        cut_off = episodes.length[part] <= episodes.horizon
+        table["truncated"] = pa.array(cut_off[episode] & (step + 1 == length[episode]))
     return pa.table(table)
