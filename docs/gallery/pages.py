@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import mazes
@@ -18,6 +18,7 @@ class Page:
     draw: Callable[[Any], Drawing]
     memory: str  # what has to be remembered
     words: Mapping[str, str]  # replacements in the labels of arrows
+    figures: Mapping[str, int] = field(default_factory=dict)  # options of figures, if the default has too many states
 
 
 NONE: Final[Mapping[str, str]] = {}
@@ -77,5 +78,17 @@ PAGES: Final = {
     "memory-length": Page(tasks.bits, "one bit, for the whole episode", NONE),
     "passive-t-maze": Page(
         mazes.passive, "only the cue: the cell of the agent follows from the number of the step", NONE
+    ),
+    "delayed-match": Page(
+        tasks.matching,
+        "the first colour until the probe, then whether the two are the same. Before the probe, the two colours differ "
+        "only in pairs of later events: which probe, and which answer is then right",
+        NONE,
+    ),
+    "repeat-previous": Page(
+        tasks.window,
+        "the last observations, as many as lie between a suit and its answer, in their order",
+        NONE,
+        {"suits": 2},
     ),
 }

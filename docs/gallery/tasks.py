@@ -8,11 +8,13 @@ from itertools import pairwise
 
 from svg import Drawing
 
-from suffice.domains.tasks import cheat_mab, malfunction_mab, repeat_first, rotating_mab, symbol
+from suffice.domains.tasks import cheat_mab, delayed_match, malfunction_mab, repeat_first, rotating_mab, symbol
 from suffice.domains.tasks.cheat_mab import CheatMAB
+from suffice.domains.tasks.delayed_match import DelayedMatch
 from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
 from suffice.domains.tasks.memory_length import MemoryLength
 from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.repeat_previous import RepeatPrevious
 from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
 from suffice.domains.tasks.symbol import Symbol
 
@@ -120,3 +122,25 @@ def bits(domain: MemoryLength) -> Drawing:
     ]
     row[-1] = (*row[-1][:2], "the bit?")
     return moments("A bit, blanks, and a question", row, "only the last action counts")
+
+
+def matching(domain: DelayedMatch) -> Drawing:
+    """Draw the first colour, the blanks and the probe."""
+    first, *_ = delayed_match.COLOURS
+    blanks: list[Moment] = [("blank", "cell", "")] * domain.delay
+    row: list[Moment] = [(first, "gold", ""), *blanks, (f"{first}, or not", "gold", "the same?")]
+    return moments("A colour, blanks, and a second colour", row, "only the last action counts", 74)
+
+
+def window(domain: RepeatPrevious) -> Drawing:
+    """Draw a random suit for each step; the action after it names an earlier one."""
+    names, k, count = domain.all_actions, domain.k, domain.k + 4
+    order = [2, 0, 3, 1, 0, 1, 3, 2]  # an arbitrary order
+    shown = [names[order[t % len(order)] % len(names)] for t in range(count)]
+    row: list[Moment] = [
+        (shown[t], "gold" if t < count - k + 1 else "cell", f"{shown[t - k + 1]}?" if t >= k - 1 else "")
+        for t in range(count)
+    ]
+    return moments(
+        "A row of suits, to be named later", row, f"each action names the suit shown {k} observations ago", 66
+    )

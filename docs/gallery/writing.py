@@ -77,7 +77,7 @@ def row(facts: Facts) -> list[str]:
     """Return the row of a domain in the overview table."""
     truth, needed = facts.truth, facts.conjunctions.needed["fisher"]
     return [
-        f"[{facts.name}](#{facts.name})",
+        f"[{facts.name}](#{facts.name}){_figures(facts.name)}",
         str(truth.minimal.horizon),
         str(truth.minimal.n_states),
         decimal(truth.optimal_value),
@@ -87,6 +87,15 @@ def row(facts: Facts) -> list[str]:
         about(needed.likely or 0),
         *(about(o.episodes) if o.episodes else f"> {power(LIMIT, 1)}" for o in facts.observed.values()),
     ]
+
+
+def settings(name: str) -> str:
+    """Return the options of a domain's figures as text, empty if they are the default."""
+    return ", ".join(f"{option}={value}" for option, value in PAGES[name].figures.items())
+
+
+def _figures(name: str) -> str:
+    return f", `{settings(name)}`" if settings(name) else ""
 
 
 def section(facts: Facts) -> Iterator[str]:
@@ -99,6 +108,8 @@ def section(facts: Facts) -> Iterator[str]:
     listed = list(options(type(facts.domain)))
     yield from ("Options:" if listed else "Options: none.", "", *listed, *([""] if listed else []))
     yield from ("```sh", *commands(facts), "```", "")
+    if PAGES[name].figures:
+        yield from (f"The figures are for `{settings(name)}`; with the default options there are too many states.", "")
     yield from (*exact_table(facts), "")
     drawn, many = "Minimal automaton:", f"The minimal automaton has {minimal.n_states} states; states per layer:"
     yield from (drawn if fits_a_page(minimal) else many, "")
@@ -122,6 +133,11 @@ def options(domain: type[Domain]) -> Iterator[str]:
 def commands(facts: Facts) -> Iterator[str]:
     """Yield commands to try the domain, with a number of episodes that was observed to suffice."""
     name = facts.name
+    if not facts.conjunctions.value:  # no number of episodes suffices for the default family
+        yield f"suffice exact {name} --metric prefixes"
+        yield f"suffice simulate {name} --episodes 10000 -o {name}.parquet"
+        yield f"suffice learn {name}.parquet -o {name}.model"
+        return
     delta, seen = next(((d, o) for d, o in facts.observed.items() if o.episodes), (DELTA, None))
     yield f"suffice exact {name}"
     yield f"suffice simulate {name} --episodes {seen.episodes if seen else LIMIT} -o {name}.parquet"
@@ -155,6 +171,10 @@ def hardest(facts: Facts) -> Iterator[str]:
         yield ""
         event = f"*{near.event}*: its probability is {first} after the first, {second} after the second."
         yield from textwrap.wrap(f"The event that distinguishes them best is {event}", 120)
+    elif near:
+        yield f"Conjunctions and the languages `1,1,1` cannot distinguish these two states of layer {near.layer}:"
+        yield from _histories(minimal, near)
+        return
     if (blind := facts.simple.closest) and not blind.distance:
         again = near is not None and (blind.layer, blind.states) == (near.layer, near.states)
         yield (

@@ -18,10 +18,12 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.delayed_match import DelayedMatch
 from suffice.domains.tasks.flickering_grid import FlickeringGrid
 from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
 from suffice.domains.tasks.memory_length import MemoryLength
 from suffice.domains.tasks.mini_hall import MiniHall
+from suffice.domains.tasks.repeat_previous import RepeatPrevious
 from suffice.domains.tasks.rotating_maze import RotatingMaze
 from suffice.domains.tasks.symbol import Symbol
 from suffice.domains.tasks.t_maze import TMaze
@@ -95,7 +97,9 @@ def test_by_languages_event_has_its_probabilities_in_simulated_episodes(domain: 
 
 
 @pytest.mark.parametrize(
-    "domain", [d for d in ALL_DOMAINS if not isinstance(d, FlickeringGrid | RotatingMaze | TwoKeys)], ids=named
+    "domain",
+    [d for d in ALL_DOMAINS if not isinstance(d, FlickeringGrid | RotatingMaze | TwoKeys)],
+    ids=named,
 )
 def test_distances_of_families_are_ordered(domain: Domain) -> None:
     """Distances grow from single components to conjunctions to half of L₁^p.
@@ -114,6 +118,22 @@ def test_distances_of_families_are_ordered(domain: Domain) -> None:
 def test_by_languages_grows_with_the_family(domain: Domain) -> None:
     deep = by_languages(truth(domain).minimal, Family(2, 1, 1), DELTA).value
     assert deep >= distinguishability(domain, SINGLE).value
+
+
+@pytest.mark.parametrize("family", ["1,1,1", "2,1,1", "1,2,1", "conjunctions"])
+def test_families_of_single_steps_are_blind_to_delayed_match_and_prefixes_are_not(family: str) -> None:
+    """Words of two patterns of one component are blind too: the difference is in three (probe, action and reward)."""
+    domain = DelayedMatch(delay=1)
+    minimal = truth(domain).minimal
+    found = by_languages(minimal, Family.parse(family), DELTA)
+    assert found.value == 0 and found.closest is not None and found.closest.layer < minimal.horizon
+    assert all(needed.sufficient == math.inf for needed in found.needed.values())
+    assert by_prefixes_of(domain).value > 0
+
+
+def test_conjunctions_are_blind_to_the_order_of_two_suits_in_repeat_previous() -> None:
+    domain = RepeatPrevious(suits=2, k=3)
+    assert distinguishability(domain, CONJUNCTIONS).value == 0 < by_prefixes_of(domain).value
 
 
 @pytest.mark.parametrize("bound", BOUNDS.values(), ids=lambda bound: bound.name)

@@ -24,6 +24,7 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.delayed_match import DelayedMatch
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.flickering_grid import FlickeringGrid
 from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
@@ -37,6 +38,7 @@ from suffice.domains.tasks.symbol import Symbol
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.domains.tasks.two_keys import TwoKeys
 from suffice.evidence.languages import CONJUNCTIONS
+from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.learning.adact_h import Learned, Settings, adact_h
 
 AFFORDABLE = 2_000_000  # episodes, in about as many seconds
@@ -130,6 +132,12 @@ def test_adact_h_learns_other_domains_exactly(domain: Domain, n: int, how: Setti
 @pytest.mark.parametrize(("domain", "n", "how"), [case for case in FIELD if case[1] <= 100_000], ids=named)
 def test_likely_is_below_the_episodes_of_these_tests(domain: Domain, n: int, how: Settings) -> None:
     assert n / 10 < likely(domain, how) < n
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_adact_h_learns_delayed_match_exactly_by_prefixes_and_not_by_conjunctions(seed: int) -> None:
+    assert_learned(DelayedMatch(), 5_000, seed, Settings(PrefixCounts()))
+    assert learn(DelayedMatch(), 50_000, seed, USUAL).rdp.n_states == 7 < truth(DelayedMatch(), None).n_states
 
 
 # Domains that need too many episodes

@@ -29,6 +29,7 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.delayed_match import DelayedMatch
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.flickering_grid import FlickeringGrid
 from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
@@ -36,6 +37,7 @@ from suffice.domains.tasks.memory_length import MemoryLength
 from suffice.domains.tasks.mini_hall import MiniHall
 from suffice.domains.tasks.passive_t_maze import PassiveTMaze
 from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.repeat_previous import RepeatPrevious
 from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
 from suffice.domains.tasks.rotating_maze import RotatingMaze
 from suffice.domains.tasks.symbol import Symbol
@@ -203,6 +205,10 @@ SMALL: list[tuple[Domain, int]] = [
     (MemoryLength(length=3), 5),  # ends before the horizon
     (PassiveTMaze(length=2), 3),
     (PassiveTMaze(length=1), 4),
+    (DelayedMatch(delay=0), 2),
+    (DelayedMatch(delay=1), 3),
+    (RepeatPrevious(suits=2, k=2), 3),
+    (RepeatPrevious(k=1), 2),
 ]
 
 

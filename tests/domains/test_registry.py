@@ -78,6 +78,11 @@ ALL_DOMAINS = f"Choose {alternatives(DOMAINS)}."
         ("repeat-first", {"answers": "0"}, "answers=0 cannot add up to a return of 1. Use answers=1 or more."),
         ("memory-length", {"length": "0"}, "length=0 leaves no action. Use length=1 or more."),
         ("passive-t-maze", {"length": "0"}, "length=0 leaves no corridor. Use length=1 or more."),
+        ("delayed-match", {"colours": "1"}, "colours=1 is not possible. Use colours=2 to 8."),
+        ("delayed-match", {"delay": "-1"}, "delay=-1 is not a number of blanks. Use delay=0 or more."),
+        ("repeat-previous", {"suits": "9"}, "suits=9 is not possible. Use suits=2 to 8."),
+        ("repeat-previous", {"k": "0"}, "k=0 is not an earlier observation. Use k=1 (the last one) or more."),
+        ("repeat-previous", {"answers": "0"}, "answers=0 cannot add up to a return of 1. Use answers=1 or more."),
     ],
 )
 def test_make_names_problem_and_fix(name: str, options: dict[str, object], message: str) -> None:

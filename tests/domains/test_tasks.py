@@ -29,6 +29,7 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.delayed_match import DelayedMatch
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.flickering_grid import FlickeringGrid
 from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
@@ -36,6 +37,7 @@ from suffice.domains.tasks.memory_length import MemoryLength
 from suffice.domains.tasks.mini_hall import MiniHall
 from suffice.domains.tasks.passive_t_maze import PassiveTMaze
 from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.repeat_previous import RepeatPrevious
 from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
 from suffice.domains.tasks.rotating_maze import RotatingMaze
 from suffice.domains.tasks.symbol import Symbol
@@ -114,9 +116,10 @@ def test_model_refuses_a_horizon_without_actions(domain: Domain) -> None:
 
 
 def test_default_horizons_of_domains_are_known() -> None:
-    horizons = [5, 5, 9, 6, 15, 10, 10, 10, 10, 15, 10, 10, 6, 12, 8, 6, 7]
+    horizons = [5, 5, 9, 6, 15, 10, 10, 10, 10, 15, 10, 10, 6, 12, 8, 6, 7, 5, 12]
     assert [domain().default_horizon for domain in DOMAINS.values()] == horizons
-    assert (MemoryLength(length=8).default_horizon, PassiveTMaze(length=3).default_horizon) == (8, 4)
+    assert [MemoryLength(length=8).default_horizon, PassiveTMaze(length=3).default_horizon] == [8, 4]
+    assert DelayedMatch(delay=0).default_horizon == 2
 
 
 # Samples have the distribution of the model
@@ -344,6 +347,13 @@ BLANKS = "blue:blankblank left:blankblank green:blankblank"  # waiting
         (MemoryLength(length=3), "1 1:blank 1:blank 0:-", F(1, 2)),
         (PassiveTMaze(length=2), "011 W:101 N:010 E:010/-1 N:-/4", F(1, 2)),
         (PassiveTMaze(length=2), "110 S:101 S:010 N:-/-1", F(1, 2)),
+        (DelayedMatch(delay=1), "red same:blank other:red same:-/1", F(1, 4)),
+        (DelayedMatch(delay=1), "red same:blank other:red other:-", F(1, 4)),
+        (DelayedMatch(colours=3, delay=0), "blue other:green other:-/1", F(1, 9)),
+        (DelayedMatch(colours=3, delay=0), "blue other:green same:-/1", F(0)),
+        (RepeatPrevious(k=3), "spades spades:clubs spades:spades spades:clubs/1/10 clubs:clubs/1/10", F(1, 4) ** 5),
+        (RepeatPrevious(k=1), "hearts clubs:clubs clubs:hearts/1/12", F(1, 4) ** 3),
+        (RepeatPrevious(suits=2, k=2, answers=5), "clubs clubs:diamonds clubs:clubs/0.2 clubs:clubs", F(1, 2) ** 4),
     ],
     ids=repr,
 )

@@ -16,12 +16,14 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.delayed_match import DelayedMatch
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.flickering_grid import FlickeringGrid
 from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
 from suffice.domains.tasks.memory_length import MemoryLength
 from suffice.domains.tasks.passive_t_maze import PassiveTMaze
 from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.repeat_previous import RepeatPrevious
 from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
 from suffice.domains.tasks.rotating_maze import RotatingMaze
 from suffice.domains.tasks.symbol import Symbol
@@ -242,6 +244,37 @@ def passive_t_maze(domain: PassiveTMaze) -> tuple[list[Next], Law]:
     return [(F(1, 2), ("N", 0), (0, 1, 1), 0), (F(1, 2), ("S", 0), (1, 1, 0), 0)], law
 
 
+def delayed_match(domain: DelayedMatch) -> tuple[list[Next], Law]:
+    """Define the task with all observations as its state."""
+    colours = ("red", "green", "blue", "yellow", "orange", "purple", "brown", "pink")[: domain.colours]
+
+    def law(seen: tuple[str, ...], action: str) -> list[Next]:
+        if len(seen) <= domain.delay:
+            return [(SURE, (*seen, "blank"), ("blank",), 0)]
+        if len(seen) == domain.delay + 1:
+            return [(F(1, len(colours)), (*seen, probe), (probe,), 0) for probe in colours]
+        return [(SURE, None, None, int({seen[0], seen[-1]} == {seen[0]} if action == "same" else seen[0] != seen[-1]))]
+
+    return [(F(1, len(colours)), (colour,), (colour,), 0) for colour in colours], law
+
+
+def repeat_previous(domain: RepeatPrevious) -> tuple[list[Next], Law]:
+    """Define the task with the observations of all steps as its state, of which action t names the one of step t - k.
+
+    Steps before t - k are blotted out, or there would be too many states.
+    """
+    suits = ("clubs", "diamonds", "hearts", "spades", "acorns", "bells", "leaves", "shields")[: domain.suits]
+    worth = F(1, domain.answers or 12 - domain.k + 1)
+
+    def law(shown: tuple[str, ...], action: str) -> list[Next]:
+        t = len(shown)  # of this action
+        named = shown[t - domain.k] if t >= domain.k else None
+        kept = tuple("" if s <= t - domain.k else shown[s] for s in range(t))
+        return [(F(1, len(suits)), (*kept, suit), (suit,), worth if named == action else 0) for suit in suits]
+
+    return [(F(1, len(suits)), (suit,), (suit,), 0) for suit in suits], law
+
+
 LAWS: dict[type[Domain], Callable[[Any], tuple[list[Next], Law]]] = {
     Corridor: corridor,
     Cookie: cookie,
@@ -258,4 +291,6 @@ LAWS: dict[type[Domain], Callable[[Any], tuple[list[Next], Law]]] = {
     RepeatFirst: repeat_first,
     MemoryLength: memory_length,
     PassiveTMaze: passive_t_maze,
+    DelayedMatch: delayed_match,
+    RepeatPrevious: repeat_previous,
 }

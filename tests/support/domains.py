@@ -9,6 +9,7 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.delayed_match import DelayedMatch
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.flickering_grid import FlickeringGrid
 from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
@@ -16,6 +17,7 @@ from suffice.domains.tasks.memory_length import MemoryLength
 from suffice.domains.tasks.mini_hall import MiniHall
 from suffice.domains.tasks.passive_t_maze import PassiveTMaze
 from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.repeat_previous import RepeatPrevious
 from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
 from suffice.domains.tasks.rotating_maze import RotatingMaze
 from suffice.domains.tasks.symbol import Symbol
@@ -59,4 +61,8 @@ EVERY_DOMAIN: list[Domain] = [
     MemoryLength(length=3),
     PassiveTMaze(),
     PassiveTMaze(length=2),
+    DelayedMatch(),
+    DelayedMatch(colours=3, delay=1),
+    RepeatPrevious(),
+    RepeatPrevious(suits=2, k=2),
 ]

@@ -16,6 +16,7 @@ from suffice.domains.tasks.cheat_mab import CheatMAB
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.delayed_match import DelayedMatch
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.flickering_grid import FlickeringGrid
 from suffice.domains.tasks.malfunction_mab import MalfunctionMAB
@@ -23,6 +24,7 @@ from suffice.domains.tasks.memory_length import MemoryLength
 from suffice.domains.tasks.mini_hall import MiniHall
 from suffice.domains.tasks.passive_t_maze import PassiveTMaze
 from suffice.domains.tasks.repeat_first import RepeatFirst
+from suffice.domains.tasks.repeat_previous import RepeatPrevious
 from suffice.domains.tasks.rotating_mab import ResetRotatingMAB, RotatingMAB
 from suffice.domains.tasks.rotating_maze import RotatingMaze
 from suffice.domains.tasks.symbol import Symbol
@@ -37,6 +39,7 @@ __all__ = [
     "Cheese",
     "Cookie",
     "Corridor",
+    "DelayedMatch",
     "Domain",
     "EnemyCorridor",
     "FlickeringGrid",
@@ -46,6 +49,7 @@ __all__ = [
     "PassiveTMaze",
     "PomdpDomain",
     "RepeatFirst",
+    "RepeatPrevious",
     "ResetRotatingMAB",
     "RotatingMAB",
     "RotatingMaze",
@@ -73,6 +77,8 @@ _OURS: Final[dict[str, type[Domain]]] = {
     "repeat-first": RepeatFirst,
     "memory-length": MemoryLength,
     "passive-t-maze": PassiveTMaze,
+    "delayed-match": DelayedMatch,
+    "repeat-previous": RepeatPrevious,
 }
 DOMAINS: Final = Registry(
     "domain", _OURS, group="suffice.domains", needs=("__dataclass_fields__", "model", "default_horizon")
