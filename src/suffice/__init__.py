@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from suffice.learning.merging import Decision, Placement
     from suffice.learning.refinement import refine
     from suffice.learning.stationary.learner import learn_stationary
+    from suffice.learning.windows import learn_window
     from suffice.models.api import learn
     from suffice.models.estimator import Learner
     from suffice.models.log_check import LogCheck, check
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from suffice.models.log_warnings import LogWarning
     from suffice.models.model import Model, load
     from suffice.planning.controller import Controller
+    from suffice.planning.memory_comparison import MemoryAlternative, MemoryComparison
     from suffice.planning.off_policy import OffPolicyEvaluation, RareAction, evaluate_off_policy
     from suffice.planning.plan import Plan
     from suffice.planning.planner import GREEDY, Planning, plan_on
@@ -127,6 +129,7 @@ _HOMES = {
     "learning.merging": ("Decision", "Placement"),
     "learning.refinement": ("refine",),
     "learning.stationary.learner": ("learn_stationary",),
+    "learning.windows": ("learn_window",),
     "models.api": ("learn",),
     "models.estimator": ("Learner",),
     "models.log_check": ("LogCheck", "check"),
@@ -134,6 +137,7 @@ _HOMES = {
     "models.log_evaluation": ("LogEvaluation",),
     "models.model": ("Model", "load"),
     "planning.controller": ("Controller",),
+    "planning.memory_comparison": ("MemoryAlternative", "MemoryComparison"),
     "planning.off_policy": ("OffPolicyEvaluation", "RareAction", "evaluate_off_policy"),
     "planning.plan": ("Plan",),
     "planning.planner": ("GREEDY", "Planning", "plan_on"),
@@ -180,6 +184,8 @@ __all__ = [
     "LogError",
     "LogEvaluation",
     "LogWarning",
+    "MemoryAlternative",
+    "MemoryComparison",
     "Minimal",
     "MissingError",
     "Model",
@@ -216,6 +222,7 @@ __all__ = [
     "is_stationary",
     "learn",
     "learn_stationary",
+    "learn_window",
     "load",
     "make",
     "minimal_rdp",

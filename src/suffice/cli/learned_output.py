@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from suffice.cli.output import print_sentences, print_undecided, print_witnesses
+from suffice.cli.output import print_comparison, print_sentences, print_undecided, print_witnesses
 from suffice.cli.printing import OR, command, say, say_block, say_next
 
 if TYPE_CHECKING:
-    from suffice.learning.memory_choice import Stationarity
     from suffice.models.model import Model
 
 EXAMPLES = 3  # of events that distinguish states, and of undecided merges
@@ -19,7 +18,6 @@ class TimedRun(NamedTuple):
     """A learned model and how long learning took."""
 
     model: Model
-    choice: Stationarity | None  # reason for a stationary automaton or layers, with --stationary auto
     notes: Sequence[str]  # on how the log was read
     seconds: float
 
@@ -29,7 +27,7 @@ def print_learned(learned: TimedRun, output: str, notes: Sequence[str], followin
     from suffice.models.summary import summary_rows, warning_rows
 
     model = learned.model
-    rows = list(_with_choice(summary_rows(model.rdp, model.about, "--why"), learned.choice))
+    rows = summary_rows(model.rdp, model.about, "--why")
     rows += warning_rows(model.about, model.undecided_if_known(), notes)
     width = max(len(label) for label, _ in rows) + 1
     say_block(rows)
@@ -42,19 +40,9 @@ def print_learned(learned: TimedRun, output: str, notes: Sequence[str], followin
     say_next(*following, label=f"{'Next':<{width}}")
 
 
-def _with_choice(rows: Sequence[tuple[str, str]], choice: Stationarity | None) -> Iterator[tuple[str, str]]:
-    """Add the reason for the kind of memory, if --stationary auto chose it."""
-    for label, text in rows:
-        yield label, text
-        if label == "Memory" and choice is not None:
-            bits = f"{choice.tied:.4g} bits per held-out episode if stationary, {choice.layered:.4g} in layers"
-            yield "", f"chosen by --stationary auto: {bits}"
-
-
 def _print_details(learned: TimedRun) -> None:
     print()
-    if learned.choice is not None:
-        say(learned.choice.sentence)
+    print_comparison(learned.model)
     print_sentences(learned.model)
     print_witnesses(learned.model, EXAMPLES)
     print_undecided(learned.model, EXAMPLES)

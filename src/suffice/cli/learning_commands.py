@@ -143,6 +143,7 @@ def learn(
     from suffice.files.checkpoints import refuse_other_choices, stored_steps
     from suffice.models.choices import describe_choices
     from suffice.models.held_out import note_run
+    from suffice.models.memory_texts import stationarity_json
     from suffice.models.model import Model
 
     chosen = learn_options(metric, family, bound, delta, confidence, cut, stationary, plan, seed, threads, memory)
@@ -167,8 +168,8 @@ def learn(
     if folder is not None:
         _remove_checkpoint(folder)
     if json:
-        choice = learned.choice
-        print_json(describe(learned.model, output) | ({} if choice is None else {"stationarity": choice.summary()}))
+        found = stationarity_json(learned.model.about)
+        print_json(describe(learned.model, output) | ({} if found is None else {"stationarity": found}))
         return
     notes = [*(warning.text for warning in learned.model.warnings), *learned.notes, *_ignored_options(learned, plan)]
     if before:
@@ -188,7 +189,7 @@ def _next_commands(model: Model, output: str, log: str, plan: PlanOptions, optio
 
 
 def _ignored_options(learned: TimedRun, plan: PlanOptions) -> list[str]:
-    layered = learned.choice is not None and not learned.model.rdp.stationary
+    layered = learned.model.about.compared is not None and not learned.model.rdp.stationary
     return ["--discount and --strict have no effect on layers"] if layered and (plan.discount or plan.strict) else []
 
 
@@ -218,9 +219,9 @@ def _learn(
             reading = read_logs(logs, options, earlier, room)
         start = perf_counter()
         with progress_bar("Learning", "layers") as progress:
-            model, choice = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
+            model = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
         seconds = perf_counter() - start
-        return TimedRun(model, choice, [*_assumed_ends(model, reading.encoder.columns), *reading.notes], seconds)
+        return TimedRun(model, [*_assumed_ends(model, reading.encoder.columns), *reading.notes], seconds)
 
 
 def _assumed_ends(model: Model, columns: Columns) -> Iterator[str]:

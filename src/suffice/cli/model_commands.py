@@ -24,6 +24,7 @@ from suffice.cli.options import (
 )
 from suffice.cli.output import (
     describe,
+    print_comparison,
     print_json,
     print_sentences,
     print_states,
@@ -69,6 +70,7 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
     warnings = warning_rows(loaded.about, loaded.undecided_if_known(), notes)
     say_block([*summary_rows(loaded.rdp, loaded.about, "see below"), *warnings])
     print_table(_settings(about))
+    print_comparison(loaded)
     print_sentences(loaded)
     if loaded.about.promise.paper_sentence:
         say(loaded.about.promise.paper_sentence)
@@ -84,7 +86,7 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
 
 SUMMARISED = (
     "states", "promise", "needed", "plan", "verdict", "verdict_reasons", "memory", "columns", "columns_ignored",
-    "predicted", "lower_bound", "logged", "warnings",
+    "predicted", "lower_bound", "logged", "warnings", "memory_comparison",
 )  # fmt: skip
 
 

@@ -29,6 +29,14 @@ def describe(model: Model, path: str) -> dict[str, Any]:
     return model_dict(known, notes.seconds if notes else None, notes.bytes if notes else None)
 
 
+def print_comparison(model: Model) -> None:
+    """Print the kinds of memory that were compared, one line each; nothing if the kind was given."""
+    from suffice.models.memory_texts import comparison_lines
+
+    for line in comparison_lines(model.about):
+        say(line, wrap=False)
+
+
 def print_sentences(model: Model) -> None:
     """Print the full guarantee, the refinement, the languages needed and the forecast of the plan."""
     from suffice.models.details import detail_sentences

@@ -90,6 +90,8 @@ class Promise:
     @property
     def sentence(self) -> str:
         """The guarantee on false splits, then what the tests would have detected, in one to three sentences."""
+        if not self.tests and self.stationary:
+            return "No tests were made: nothing was compared."
         if not self.tests:
             return "No tests were made: every layer has a single candidate."
         valid = self.split < 1

@@ -31,15 +31,14 @@ from suffice.evidence.bounds import Bound
 from suffice.evidence.languages import Family
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage, checkpoint_in, refuse_other_choices
 from suffice.learning.adact_h import Learned, Settings
-from suffice.learning.layers import learn_layers
-from suffice.learning.memory_choice import Stationarity, is_stationary
-from suffice.learning.stationary.learner import learn_stationary
 from suffice.models.choices import Choices, describe_choices
 from suffice.models.held_out import learned_from
 from suffice.models.learn_options import LearnOptions, Stationary
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.log_warnings import log_warnings
 from suffice.models.model import Model
+from suffice.planning.memory_comparison import MemoryComparison
+from suffice.planning.memory_plans import learn_memory
 from suffice.planning.planner import Planning
 from suffice.planning.regorl import Solution, Split, regorl
 
@@ -250,7 +249,7 @@ def learn(
     with chosen.reading() as elsewhere:
         room = MemoryBudget(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
         read = read_data(data, how.encoder, horizon, room, how)
-        return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))[0]
+        return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))
 
 
 def _engine(engine: EngineChoice | str | None, workers: int | None, threads: int | None) -> EngineChoice:
@@ -266,36 +265,21 @@ def _engine(engine: EngineChoice | str | None, workers: int | None, threads: int
 
 def learn_model(
     read: Reading, choices: Choices, progress: Progress = _silently, checkpoint: Path | None = None
-) -> tuple[Model, Stationarity | None]:
-    """Learn a model; also return the comparison that chose its kind of automaton, or None if it was given."""
+) -> Model:
+    """Learn a model from a log that has been read."""
     stages = nullcontext(NO_CHECKPOINT) if checkpoint is None else checkpoint_in(checkpoint, _describe(read, choices))
     with stages as stage:
         return _learn_model(read, choices, progress, stage)
 
 
-def _learn_model(
-    read: Reading, choices: Choices, progress: Progress, stage: CheckpointStage
-) -> tuple[Model, Stationarity | None]:
-    used: Log = read.episodes
-    share, trial = choices.hold_out, None
-    refuse_if_many(used, choices)
-    used = learned_from(used, share)
-    if choices.stationary == "auto":
-        trial = is_stationary(
-            used,
-            choices.settings,
-            second_look=choices.second_look,
-            rng=np.random.default_rng(choices.seed),
-            progress=lambda done, of: progress(done, 2 * of),
-            kept=stage.part("trial"),
-        )
-    stationary = choices.stationary is True or (trial is not None and trial.stationary)
-    before = 0 if trial is None else 1
-    result = _learned(
-        used, choices, stationary, lambda done, of: progress(before * of + done, (before + 1) * of), stage
+def _learn_model(read: Reading, choices: Choices, progress: Progress, stage: CheckpointStage) -> Model:
+    share = choices.hold_out
+    refuse_if_many(read.episodes, choices)
+    result, compared = _learned(learned_from(read.episodes, share), choices, progress, stage)
+    model = Model.of(
+        result, read.episodes, encoder=read.encoder, held_out=share or 0.0, logs=read.digests, compared=compared
     )
-    model = Model.of(result, read.episodes, encoder=read.encoder, held_out=share or 0.0, logs=read.digests)
-    return replace(model, warnings=log_warnings(read.episodes, read.encoder)), trial
+    return replace(model, warnings=log_warnings(read.episodes, read.encoder))
 
 
 def refuse_if_many(log: Log, choices: Choices) -> None:
@@ -309,25 +293,24 @@ def refuse_if_many(log: Log, choices: Choices) -> None:
 
 
 def _learned(
-    used: Log, choices: Choices, stationary: bool, progress: Progress, stage: CheckpointStage
-) -> Learned | Solution:
-    """Learn the automaton, with a plan if one is chosen."""
-    settings, planning, look = choices.settings, choices.planning, choices.second_look
-    if planning is None:
-        if stationary:
-            return learn_stationary(used, settings, progress, stage)
-        return learn_layers(used, settings, look, progress, stage)
-    return regorl(
+    used: Log, choices: Choices, progress: Progress, stage: CheckpointStage
+) -> tuple[Learned | Solution, MemoryComparison | None]:
+    """Learn the automaton, with a plan if one is chosen, and return the comparison that chose its kind of memory."""
+    settings, look, rng = choices.settings, choices.second_look, np.random.default_rng(choices.seed)
+    if choices.planning is None:
+        return learn_memory(used, settings, choices.stationary, look, progress, stage)
+    solution = regorl(
         used,
         settings,
-        planning if stationary else replace(planning, discount=None),  # "auto" may choose layers, which have no use
+        choices.planning,
         split=choices.split,
         second_look=look,
-        stationary=stationary,
-        rng=np.random.default_rng(choices.seed),
+        stationary=choices.stationary,
+        rng=rng,
         progress=progress,
         kept=stage,
     )
+    return solution, solution.compared
 
 
 def _describe(read: Reading, choices: Choices) -> dict[str, object]:

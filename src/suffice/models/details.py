@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from suffice.automata.describe import describe_witness, show_pair
 from suffice.errors import parameter, visible
+from suffice.models.memory_texts import comparison_lines
 from suffice.models.model import Model
 from suffice.models.sentences import needed_sentence, plan_sentence
 
@@ -61,5 +62,10 @@ def undecided_lines(model: Model, most: int) -> list[str]:
 
 def details(model: Model, most: int) -> str:
     """Return all details of a model as text; see `Model.why`."""
-    lines = [*detail_sentences(model), *witness_lines(model, most), *undecided_lines(model, most)]
+    lines = [
+        *comparison_lines(model.about),
+        *detail_sentences(model),
+        *witness_lines(model, most),
+        *undecided_lines(model, most),
+    ]
     return "\n".join(map(visible, lines))

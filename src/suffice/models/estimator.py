@@ -298,6 +298,6 @@ class Learner:
 
     def _learn(self, read: Reading) -> Learner:
         how = {name: value for name, value in self.get_params().items() if name not in READING}
-        self._model = learn_model(read, LearnOptions(**how).choices())[0]
+        self._model = learn_model(read, LearnOptions(**how).choices())
         self._episodes, self._sizes = read.here, read.sizes
         return self

@@ -20,6 +20,7 @@ from suffice.evidence.languages import BEYOND
 from suffice.evidence.statistic import AdaptiveReport
 from suffice.learning.adact_h import Criterion, Learned
 from suffice.learning.stationary.learner import DEPTH_NAMES
+from suffice.planning.memory_comparison import MemoryComparison
 from suffice.planning.regorl import Solution
 from suffice.planning.verdict import Code, Reason
 from suffice.version import __version__
@@ -83,6 +84,26 @@ class Planned(msgspec.Struct, frozen=True):
         }
 
 
+class ComparedMemory(msgspec.Struct, frozen=True):
+    """A kind of memory on held-out episodes: see `MemoryAlternative` of `planning.memory_comparison`."""
+
+    memory: Annotated[str, Meta(max_length=40)]
+    states: Annotated[float, Meta(ge=0, le=LARGEST)]
+    bits: Return
+    more_bits: Return  # than the chosen one
+    more_bits_error: Error
+    less_return: Return | None  # than the chosen one's plan; None without plans
+    less_return_error: Error | None
+
+
+class ComparedMemories(msgspec.Struct, frozen=True):
+    """The comparison that chose the kind of memory: see `MemoryComparison`."""
+
+    memory: Annotated[str, Meta(max_length=40)]  # the chosen one
+    episodes: Count  # that the kinds were compared on
+    alternatives: Annotated[list[ComparedMemory], Meta(max_length=100)]
+
+
 class Header(msgspec.Struct, frozen=True):
     """The header of a model file: log, settings, alphabet, guarantee and plan."""
 
@@ -113,6 +134,7 @@ class Header(msgspec.Struct, frozen=True):
     steps: Annotated[int, Meta(ge=0, lt=1 << 31)] | None = None  # H of a stationary automaton
     needed: NeededLanguages | None = None  # of the adaptive family, or stationary
     strict: bool = False  # of a stationary automaton: only tests whose level is proved
+    compared: ComparedMemories | None = None  # None: the kind of memory was given
     log_content: str | UnsetType = UNSET  # the same, by an earlier version that held out episodes by position
     log_hashes: list[str] | UnsetType = UNSET  # hash of each log; only if there are several
 
@@ -124,6 +146,7 @@ def header_of(
     encoder: Encoder,
     held_out: float,
     logs: Sequence[str] = (),
+    compared: MemoryComparison | None = None,
 ) -> Header:
     """Make the header of a learned automaton, of the plan on it if there is one, and of their log."""
     settings, alphabet = learned.settings, learned.rdp.alphabet
@@ -157,6 +180,7 @@ def header_of(
         steps=learned.rdp.steps,
         needed=None if learned.needed is None else _needed(learned.needed),
         strict=learned.promise.strict,
+        compared=None if compared is None else _compared(compared),
         log_hashes=list(logs) or UNSET,
     )
 
@@ -189,6 +213,11 @@ def _planned(solution: Solution) -> Planned:
         misfit=judged.misfit if judged else None,
         judged=judged.episodes if judged else None,
     )
+
+
+def _compared(compared: MemoryComparison) -> ComparedMemories:
+    alternatives = [ComparedMemory(**one.to_dict()) for one in compared.alternatives]
+    return ComparedMemories(compared.memory, compared.episodes, alternatives)
 
 
 def _needed(needed: AdaptiveReport) -> NeededLanguages:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+from msgspec import to_builtins
 
 from suffice.automata.compare import Difference, compare
 from suffice.automata.rdp import RDP
@@ -34,6 +35,7 @@ from suffice.learning.adact_h import Learned
 from suffice.learning.borderline import BorderlineMerge, borderline_merges
 from suffice.learning.merging import Decision, columns_of, decisions_of
 from suffice.learning.stationary.learner import E_VALUES
+from suffice.learning.windows import UNTESTED
 from suffice.models import repr
 from suffice.models.header import FORMAT, FORMAT_VERSION, Header, header_of
 from suffice.models.log_warnings import LogWarning
@@ -46,6 +48,7 @@ from suffice.models.model_arrays import (
     plan_of,
     refuse_invalid_decisions,
 )
+from suffice.planning.memory_comparison import MemoryComparison
 from suffice.planning.plan import Plan, fold_plan
 from suffice.planning.policy import Policy
 from suffice.planning.regorl import Solution
@@ -137,6 +140,12 @@ class Model:
         """Return the advice on the plan, `verdict.code` "follow" or "keep"; None without a plan."""
         plan = self.about.plan
         return None if plan is None else PlanVerdict(plan.verdict, tuple(plan.verdict_reasons))
+
+    @property
+    def compared(self) -> MemoryComparison | None:
+        """Return the comparison that chose the kind of memory; None if the kind was given."""
+        found = self.about.compared
+        return None if found is None else MemoryComparison.from_data(to_builtins(found))
 
     @property
     def states(self) -> Any:
@@ -236,6 +245,7 @@ class Model:
         encoder: Encoder | None = None,
         held_out: float = 0.0,
         logs: Sequence[str] = (),
+        compared: MemoryComparison | None = None,
         bins: Mapping[str, Bins] | None = None,
         columns: Columns | None = None,
     ) -> Model:
@@ -254,6 +264,8 @@ class Model:
             Share of the episodes that was not learned from.
         logs
             Digest of each log if there are several, by which `evaluate` recognises them.
+        compared
+            Comparison that chose the kind of memory. Default: that of a `Solution`.
         bins, columns
             Deprecated: parts of the encoder.
 
@@ -268,7 +280,9 @@ class Model:
         if isinstance(episodes, Episodes) and episodes.report is not None and bins is None and columns is None:
             encoder = encoder or episodes.report.encoder
         encoder = Encoder.given(encoder, episodes.alphabet.features, bins, columns)
-        about = header_of(learned, episodes, solution, encoder, held_out, logs)
+        if solution is not None:
+            compared = solution.compared
+        about = header_of(learned, episodes, solution, encoder, held_out, logs, compared)
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 
     # ------------------------------------------------------------ acting and evaluating
@@ -478,7 +492,7 @@ class Model:
     def _power(self) -> int:
         """Return how evidence grows with the number of episodes: see `Measure`."""
         by_e_values = self.about.second_look or self.about.bound == E_VALUES
-        return 1 if by_e_values else self._bound().measure.power
+        return 1 if by_e_values or self.about.bound == UNTESTED else self._bound().measure.power
 
     def _bound(self) -> Bound:
         """Return the test of this model, which may belong to a package that is not installed here."""

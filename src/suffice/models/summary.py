@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
+from msgspec import to_builtins
 
-from suffice.automata.rdp import RDP, UNSEEN
+from suffice.automata.rdp import RDP
 from suffice.data.alphabet import PAD, STOP
-from suffice.data.listing import layer_sizes
 from suffice.errors import parameter, spelled
 from suffice.evidence.estimates import Estimate
 from suffice.evidence.guarantees import Promise
 from suffice.learning.borderline import BorderlineMerge
 from suffice.models.header import Header, Planned
+from suffice.models.memory_texts import added_text, memory_of, memory_text
 from suffice.models.sentences import forecast_of
 
 Row = tuple[str, str]  # label and text
-Memory = Literal["none", "layers", "cycle"]
 _DECISIVE = {  # reasons that precede the expected return
     "no_gain_shown": "no clear gain over the log; plan: ",
     "worse_on_held_out": "the plan returns less on held-out episodes: ",
@@ -40,7 +39,8 @@ def summary_rows(rdp: RDP, about: Header, details: str) -> list[Row]:
     rows = [advice_row(about)]
     if about.plan is not None:
         rows.append(("Logged return", _logged(about.plan)))
-    rows += [("Memory", _memory_text(rdp, about)), ("Columns", _columns_text(about))]
+    rows += [*_labelled("Memory", [*filter(None, (memory_text(rdp, about), added_text(about)))])]
+    rows.append(("Columns", _columns_text(about)))
     guarantees = [_guarantee_text(about.promise, details), *_proof_texts(about, details)]
     return rows + _labelled("Guarantee", guarantees)
 
@@ -58,22 +58,14 @@ def summary_json(rdp: RDP, about: Header) -> dict[str, Any]:
     return {
         "verdict": plan and plan.verdict,
         "verdict_reasons": list(plan.verdict_reasons) if plan else [],
-        "memory": memory_of(rdp),
+        "memory": memory_of(rdp, about),
+        "memory_comparison": None if about.compared is None else to_builtins(about.compared),
         "columns": _columns(about),
         "columns_ignored": [],
         "predicted": plan and _finite(plan.predicted),
         "lower_bound": None if plan is None or plan.lower_bound is None else _finite(plan.lower_bound),
         "logged": plan and _finite(plan.behaviour_value),
     }
-
-
-def memory_of(rdp: RDP) -> Memory:
-    """Return the kind of memory; "none" if no step has two states in which an episode goes on."""
-    acting = (rdp.tau[:, rdp.symbols[:, 0] != PAD] != UNSEEN).any(axis=1)
-    if rdp.stationary:
-        return "cycle" if acting[1:].sum() > 1 else "none"  # without the initial state, which is left at once
-    per_layer = np.bincount(rdp.layer_of()[acting])
-    return "layers" if per_layer.max(initial=0) > 1 else "none"
 
 
 def shorter_episodes(rdp: RDP) -> int:
@@ -137,18 +129,6 @@ def _logged(plan: Planned) -> str:
     return f"{text}, 95 % confidence interval {rounded(low, error)} to {rounded(high, error)}"
 
 
-def _memory_text(rdp: RDP, about: Header) -> str:
-    count = f"{rdp.n_states:,} state{'s' if rdp.n_states > 1 else ''}"
-    source = f"from {about.episodes:,} episodes of up to {rdp.horizon} step{'s' if rdp.horizon > 1 else ''}"
-    if memory_of(rdp) == "none":
-        few = about.promise.detectable is None or about.promise.detectable > 1
-        why = "too few episodes to tell" if few and not rdp.stationary else "no history changes what follows"
-        return f"none found ({why}): one state {'for all steps' if rdp.stationary else 'per step'}, {source}"
-    if rdp.stationary:
-        return f"{count}, the same at every step, {source}"
-    return f"{count} in layers {layer_sizes(about.layers)} (one per step), {source}"
-
-
 def _columns(about: Header) -> list[dict[str, Any]]:
     """List the observation columns with their kinds, and the cut points of binned ones."""
     kinds = about.encoder.kinds
@@ -180,7 +160,8 @@ def _column_text(about: Header, name: str) -> str:
 def _guarantee_text(promise: Promise, details: str) -> str:
     tests, false_split = promise.tests + promise.second_tests, promise.split + promise.second_split
     if not tests:
-        return "nothing was compared: every layer has a single candidate"
+        nothing = "states were not tested" if promise.stationary else "every layer has a single candidate"
+        return f"nothing was compared: {nothing}"
     if false_split >= 1:
         return f"none: {_tests(tests)} at this level may make false splits; use {parameter('confidence', 0.95)}"
     sure = _at_least(1 - false_split)

@@ -19,7 +19,7 @@ docs/decisions/0033.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -119,10 +119,10 @@ def cross_fit(episodes: Episodes, make_plan: Plans, rng: np.random.Generator, de
         return None
     ranges = reward_ranges(episodes)
     spans, possible = (ranges.high - ranges.low)[1:], ranges.returns()
-    parts, folds = _divide(episodes, rng), []
-    for i, part in enumerate(parts):
-        rdp, plan = make_plan(Episodes.beside([other for j, other in enumerate(parts) if j != i]))
-        folds.append(_Fold.of(rdp, plan, part, spans))
+    folds = []
+    for training, held_out in divide_folds(episodes, rng):
+        rdp, plan = make_plan(training)
+        folds.append(_Fold.of(rdp, plan, held_out, spans))
     misfit = max(_z([fold.fits[name] for fold in folds]) for name in folds[0].fits)
     refined = [*ALWAYS, "history"] if misfit >= MISFIT else ALWAYS
     bounds = [_combined(folds, caution=RULE_OF_THREE), *(_combined(folds, name) for name in refined)]
@@ -136,6 +136,13 @@ def cross_fit(episodes: Episodes, make_plan: Plans, rng: np.random.Generator, de
 def _tested(rdp: RDP) -> tuple[str, ...]:
     """Return the refinements that an automaton is tested with; layers know the step."""
     return (*ALWAYS, "step") if rdp.stationary else ALWAYS
+
+
+def divide_folds(episodes: Episodes, rng: np.random.Generator) -> Iterator[tuple[Episodes, Episodes]]:
+    """Yield the training and the held-out episodes of each fold."""
+    parts = _divide(episodes, rng)
+    for i, part in enumerate(parts):
+        yield Episodes.beside([other for j, other in enumerate(parts) if j != i]), part
 
 
 def _divide(episodes: Episodes, rng: np.random.Generator) -> list[Episodes]:

@@ -86,6 +86,23 @@ class HeldOutPlan:
             nodes, walk = self._refined(refinement), self._walk
         return _Recursion(walk, nodes, self._left, self._base).estimate()
 
+    def difference(self, other: HeldOutPlan, weight: Int64 | None) -> tuple[float, float]:
+        """Return by how much this plan returns more than another one on the same episodes, and the variance.
+
+        The nodes distinguish whatever one of the two automata distinguishes.
+        """
+        if other is self:
+            return 0.0, 0.0
+        here, there = self._beside(other), other._beside(self)
+        return here.value - there.value, here.variance(weight, there.influence)
+
+    def _beside(self, other: HeldOutPlan) -> HeldOutValue:
+        """Estimate the return of the plan, with nodes divided by the places of another automaton."""
+        place, rows = other._walk.place, len(self._walk.place)
+        missing = max(rows - len(place), 0)  # decisions after all episodes have ended
+        extra = np.vstack([place[:rows], np.zeros((missing, place.shape[1]), np.int64)])
+        return _Recursion(self._walk, self._base.nodes.divide(extra), self._left, self._base).estimate()
+
     def fit(self, refinement: str) -> tuple[float, float]:
         """Return the statistic of the lack-of-fit test, less its expectation, and its variance (`lack_of_fit`)."""
         return lack_of_fit(self._walk, self._base.nodes, self._refined(refinement))

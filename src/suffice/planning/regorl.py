@@ -16,14 +16,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP
-from suffice.automata.tally import Tally
-from suffice.automata.training_ranges import training_ranges
 from suffice.data.content import merged
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log, run_query
@@ -35,17 +33,15 @@ from suffice.evidence.estimates import Estimate, Moments
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import sums
 from suffice.learning.adact_h import Learned, Settings, adact_h
-from suffice.learning.layers import learn_layers
-from suffice.learning.stationary.learner import learn_stationary
-from suffice.planning.backward_induction import unroll_plan
+from suffice.learning.memories import MemoryKind, Progress
 from suffice.planning.cross_fitting import FEWEST_EPISODES, FOLDS, MOST_STEPS, CrossFit, cross_fit
 from suffice.planning.held_out_value import HeldOutPlan
+from suffice.planning.memory_comparison import ComparedMemories, MemoryComparison
+from suffice.planning.memory_plans import FOLD_SEED, PlanMaker, chosen_kinds, plan_layers
 from suffice.planning.plan import Plan
 from suffice.planning.planner import Planning, as_planning, plan_on
-from suffice.planning.subsampling import Bracket, prove, two_fold
+from suffice.planning.subsampling import Bracket
 from suffice.planning.verdict import Forecast, Halves, PlanVerdict
-
-FOLD_SEED = 2  # of the folds that judge a plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +122,8 @@ class Solution:
         Best return of a logged episode; infinite if unknown.
     judged
         What held-out episodes show about plans made like this one; None with a split, or if there are too few.
+    compared
+        Comparison of kinds of memory that chose this one; None if the kind was given.
 
     Examples
     --------
@@ -145,6 +143,7 @@ class Solution:
     bracket: Bracket | None = None
     best_return: float = math.inf
     judged: CrossFit | None = None
+    compared: MemoryComparison | None = None
 
     @property
     def planned(self) -> RDP:
@@ -216,7 +215,7 @@ def regorl(
     *,
     split: Split | None = None,
     second_look: bool = True,
-    stationary: bool = False,
+    stationary: bool | Literal["auto"] = False,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
     kept: CheckpointStage = NO_CHECKPOINT,
@@ -236,7 +235,8 @@ def regorl(
     second_look
         Refine the layered automaton (see `refine`). Ignored with `split` or `stationary`.
     stationary
-        Learn one automaton that is the same at every step (see `learn_stationary`) instead of layers.
+        Learn one automaton that is the same at every step (see `learn_stationary`) instead of layers; "auto" compares
+        kinds of memory on held-out episodes, and takes the best (see `MemoryComparison`).
     rng
         Random numbers that divide the episodes where `split` or subsampled planning needs it. Default: seed 0.
     progress
@@ -263,32 +263,42 @@ def regorl(
         return _split(episodes, settings, planning, split, rng, progress, kept)
     if stationary and planning.subsample:
         raise _for_layers(parameter("planning", "subsampled"))
-    look = second_look and not stationary
+    maker = PlanMaker(settings, planning, rng)
+    kinds, compared, note = chosen_kinds(episodes, maker, stationary, second_look, progress)
+    kind, learned, plan = maker.first_that_fits(kinds, episodes, lambda done, of: note(done, (FOLDS + 1) * of), kept)
+    assert plan is not None
+    judged = _judge_by_folds(episodes, kind, maker, compared, note)
+    behaviour, best = returns(episodes, settings.threads)
+    prediction = Estimate(plan.value, plan.error) if judged is None else judged.predicted
+    own = maker.planning_of(kind) or planning
+    comparison = None if compared is None else compared.comparison
+    return Solution(learned, plan, own, prediction, behaviour, best_return=best, judged=judged, compared=comparison)
 
-    def make_plan(log: Log, note: Callable[[int, int], None], stage: CheckpointStage) -> tuple[Learned, Plan]:
-        if stationary:
-            learned = learn_stationary(log, settings, note, stage)
-            return learned, _plan_stationary(learned.rdp, planning)
-        learned = learn_layers(log, settings, look, note, stage)
-        return learned, _plan(learned, log, learned.rdp.own_tally(), planning, rng)[0]
 
-    learned, plan = make_plan(episodes, lambda done, of: progress(done, (FOLDS + 1) * of), kept)
-    rng_of_folds, fold = np.random.default_rng(FOLD_SEED), count(1)
-    sample = sample_of(episodes, MOST_STEPS, settings.memory, rng_of_folds, settings.threads)
-    if not stationary:  # layers are the same for weights and for repetitions
+def _judge_by_folds(
+    episodes: Log, kind: MemoryKind, maker: PlanMaker, compared: ComparedMemories | None, progress: Progress
+) -> CrossFit | None:
+    """Judge plans made like the plan of a model, by cross-fitting; those of the comparison, if it saw all episodes."""
+    settings, fold = maker.settings, count(1)
+    sample = sample_of(episodes, MOST_STEPS, settings.memory, np.random.default_rng(FOLD_SEED), settings.threads)
+    ready: list[tuple[RDP, Plan | None]] = []
+    if compared is not None and compared.order[0] is kind and compared.comparison.episodes == sample.total:
+        ready = list(compared.plans)
+    elif not kind.stationary:  # layers are the same for weights and for repetitions
         sample = merged(sample)
 
     def make_again(part: Episodes) -> tuple[RDP, Plan]:
         before = next(fold)
-        again, its_plan = make_plan(
-            part, lambda done, of: progress(before * of + done, (FOLDS + 1) * of), NO_CHECKPOINT
-        )
-        return again.rdp, its_plan
+        if ready:
+            rdp, plan = ready[before - 1]
+        else:
+            again, plan = maker.make(kind, part, lambda done, of: progress(before * of + done, (FOLDS + 1) * of))
+            rdp = again.rdp
+        assert plan is not None
+        return rdp, plan
 
-    judged = cross_fit(sample, make_again, np.random.default_rng(FOLD_SEED), planning.delta)
-    behaviour, best = returns(episodes, settings.threads)
-    prediction = Estimate(plan.value, plan.error) if judged is None else judged.predicted
-    return Solution(learned, plan, planning, prediction, behaviour, best_return=best, judged=judged)
+    assert maker.planning is not None
+    return cross_fit(sample, make_again, np.random.default_rng(FOLD_SEED), maker.planning.delta)
 
 
 def _for_layers(conflict: str) -> SettingsError:
@@ -312,34 +322,12 @@ def _split(
     level = replace(settings, delta=split.per_test(episodes), confidence=None)
     learned = adact_h(first, level, progress, kept=kept.part("first"))
     planning = replace(planning, delta=split.delta / 2)
-    plan, bracket, unused = _plan(learned, second, None, planning, rng)
+    plan, bracket, unused = plan_layers(learned, second, None, planning, rng)
     rdp = learned.rdp
     memory = settings.memory
     prediction = _judge(rdp, plan, unused, memory) if unused else _exchanged(rdp, planning, second, rng, memory)
     behaviour, best = returns(episodes)
     return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
-
-
-def _plan_stationary(rdp: RDP, planning: Planning) -> Plan:
-    """Make a plan on the layers of a stationary automaton, over the log's horizon or with a discount."""
-    if planning.discount is not None:
-        return unroll_plan(rdp, plan_on(rdp, planning))
-    return plan_on(rdp.layered(), planning)
-
-
-def _plan(
-    learned: Learned, episodes: Log, tally: Tally | None, planning: Planning, rng: np.random.Generator
-) -> tuple[Plan, Bracket | None, Log | None]:
-    """Make a plan; with subsampling also return its proved bounds, and the episodes that only set sample sizes."""
-    rdp = learned.rdp
-    if not planning.subsample:
-        return plan_on(rdp, planning, tally or rdp.tally(episodes)), None, None
-    main, spare, _ = episodes.divide(0.5, rng)
-    drawn = two_fold(rdp.tally(main), rdp.tally(spare), planning.delta, rng)
-    plan = plan_on(rdp, planning, drawn)
-    lower, upper = prove(rdp, plan, drawn, planning.delta)
-    low, high = reward_ranges(episodes).joined(training_ranges(rdp)).returns()
-    return plan, Bracket(max(lower, low), min(upper, high)), spare
 
 
 def _exchanged(rdp: RDP, planning: Planning, episodes: Log, rng: np.random.Generator, memory: int) -> Estimate:

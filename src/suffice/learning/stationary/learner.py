@@ -161,7 +161,7 @@ def _rounds(
         if begin < i:
             break
         reference = completed(found[-1].tau)
-    return min(reversed(found[begin:]), key=lambda f: (len(f.apart()), len(_reached(f.tau))))
+    return min(reversed(found[begin:]), key=lambda f: (len(f.apart()), len(reached_states(f.tau))))
 
 
 def _round(
@@ -179,7 +179,7 @@ def _round(
     return Round(steps, labelling, level, least, apart, settings.strict).run(again)
 
 
-def _reached(tau: Int32) -> list[int]:
+def reached_states(tau: Int32) -> list[int]:
     """List the states that histories lead to, breadth first, with START and END."""
     order = [START, END]
     for q in order:
@@ -191,7 +191,7 @@ def _reached(tau: Int32) -> list[int]:
 
 def _renumbered(tau: Int32) -> Int32:
     """Renumber the states of an automaton in the order in which they are reached."""
-    order = _reached(tau)
+    order = reached_states(tau)
     place = np.full(len(tau) + 1, UNSEEN, np.int32)  # the last entry for UNSEEN
     place[order] = np.arange(len(order))
     return np.asarray(place[tau[order]])
@@ -199,8 +199,8 @@ def _renumbered(tau: Int32) -> Int32:
 
 def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     """Make the result, without states that cannot be reached, and with the end, if there is one, as the last state."""
-    tau, counts, cut = _counted(episodes, found.tau, settings.threads)
-    kept = [q for q in sorted(_reached(tau)) if q != END] + [END] * bool((tau == END).any())
+    tau, counts, cut = count_steps(episodes, found.tau, settings.threads)
+    kept = [q for q in sorted(reached_states(tau)) if q != END] + [END] * bool((tau == END).any())
     place = np.full(len(tau) + 1, UNSEEN, np.int32)
     place[kept] = np.arange(len(kept))
     symbols, _ = episodes.symbols()
@@ -227,7 +227,7 @@ def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     )
 
 
-def _counted(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64]:
+def count_steps(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64]:
     """Return the transitions that the log takes, and counts [Q, X] of all steps before the last and of the last."""
     whole = completed(tau)
     _, of_letter = log.symbols()
