@@ -140,7 +140,7 @@ def test_learn_refuses_options_that_cannot_be_combined(here: Path, options: str,
 
 def test_learn_stationary_auto_chooses_a_stationary_automaton_for_a_maze(here: Path) -> None:
     out = ok("learn", "log.parquet", "-o", "b.model", "--stationary", "auto")
-    assert "10 states, the same at every step" in out and "chosen by --stationary auto: " in out
+    assert "10 states, the same at every step" in out and " per held-out episode to the last observation\n" in out
     assert ok("compare", "b.model", "t-maze", *MAZE).splitlines()[:-1] == ["Equal up to renaming of states."]
     found = json.loads(ok("learn", "log.parquet", "-o", "c.model", "--stationary", "auto", "--json"))
     assert found["stationarity"]["stationary"] is True and found["stationary"] is True
@@ -151,8 +151,8 @@ def test_learn_stationary_auto_chooses_layers_if_rewards_depend_on_the_step(here
     write_log(rising(400), "steps.parquet")
     out = ok("learn", "steps.parquet", "-o", "b.model", "--stationary", "auto", "--discount", "0.9")
     assert "one state per step" in out and "--discount and --strict have no effect on layers" in out
-    ok("learn", "steps.parquet", "-o", "c.model")
-    assert Path("b.model").read_bytes() == Path("c.model").read_bytes(), "the same model as without --stationary"
+    ok("learn", "steps.parquet", "-o", "c.model", "--stationary", "no")
+    assert ok("compare", "b.model", "c.model").splitlines()[:-1] == ["Equal up to renaming of states."]
     found = json.loads(ok("learn", "steps.parquet", "-o", "d.model", "--stationary", "auto", "--json"))
     assert found["stationary"] is False and found["stationarity"]["stationary"] is False
     assert found["stationarity"]["tied_bits"] > found["stationarity"]["layered_bits"]

@@ -14,8 +14,8 @@ from oracle.adact import spell
 from oracle.windows import bits, window_counts
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
-from suffice.learning.layers import learn_layers
 from suffice.learning.adact_h import Settings
+from suffice.learning.layers import learn_layers
 from suffice.learning.prediction import outcome_bits
 from suffice.learning.windows import learn_window
 

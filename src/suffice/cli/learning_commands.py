@@ -189,7 +189,7 @@ def _next_commands(model: Model, output: str, log: str, plan: PlanOptions, optio
 
 
 def _ignored_options(learned: TimedRun, plan: PlanOptions) -> list[str]:
-    layered = learned.model.about.compared is not None and not learned.model.rdp.stationary
+    layered = bool(learned.model.about.compared) and not learned.model.rdp.stationary
     return ["--discount and --strict have no effect on layers"] if layered and (plan.discount or plan.strict) else []
 
 

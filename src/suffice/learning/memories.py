@@ -37,15 +37,15 @@ class MemoryKind(Protocol):
 
     @property
     def name(self) -> str:
-        """The name in results: "none", "last observation", "last k observations", "layers" or "cycle"."""
+        """Return its name in results: "none", "last observation", "last k observations", "layers" or "cycle"."""
 
     @property
     def stationary(self) -> bool:
-        """Whether its states are the same at every step."""
+        """Return whether its states are the same at every step."""
 
     @property
     def window(self) -> int | None:
-        """The number of last observations that are its states; None if its states are learned."""
+        """Return how many of the last observations are its states; None if its states are learned."""
 
     def learn(
         self, log: Log, settings: Settings, progress: Progress = silently, kept: CheckpointStage = NO_CHECKPOINT
@@ -61,17 +61,17 @@ class Window:
 
     @property
     def name(self) -> str:
-        """The name in results."""
+        """Return the name of this kind of memory in results."""
         return ("none", "last observation")[self.length] if self.length < 2 else f"last {self.length} observations"
 
     @property
     def stationary(self) -> bool:
-        """Whether its states are the same at every step."""
+        """Return whether its states are the same at every step."""
         return True
 
     @property
     def window(self) -> int:
-        """The number of last observations that are its states."""
+        """Return how many of the last observations are its states."""
         return self.length
 
     def learn(
@@ -91,17 +91,17 @@ class Layers:
 
     @property
     def name(self) -> str:
-        """The name in results."""
+        """Return the name of this kind of memory in results."""
         return "layers"
 
     @property
     def stationary(self) -> bool:
-        """Whether its states are the same at every step."""
+        """Return whether its states are the same at every step."""
         return False
 
     @property
     def window(self) -> None:
-        """None: its states are learned."""
+        """Return None, because its states are learned."""
         return None
 
     def learn(
@@ -117,23 +117,23 @@ class Cycle:
 
     @property
     def name(self) -> str:
-        """The name in results."""
+        """Return the name of this kind of memory in results."""
         return "cycle"
 
     @property
     def stationary(self) -> bool:
-        """Whether its states are the same at every step."""
+        """Return whether its states are the same at every step."""
         return True
 
     @property
     def window(self) -> None:
-        """None: its states are learned."""
+        """Return None, because its states are learned."""
         return None
 
     def learn(
         self, log: Log, settings: Settings, progress: Progress = silently, kept: CheckpointStage = NO_CHECKPOINT
     ) -> Learned:
-        """Learn a stationary automaton."""
+        """Learn a stationary automaton from the log."""
         return learn_stationary(log, settings, progress, kept)
 
 

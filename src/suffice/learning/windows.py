@@ -53,7 +53,7 @@ def learn_window(episodes: Log, length: int, settings: Settings | None = None) -
     Examples
     --------
     >>> suffice.learn_window(episodes, 1).rdp
-    <RDP: 20 states in one layer>
+    <RDP: 17 states in one layer>
     """
     require_log(episodes)
     settings = settings or Settings()

@@ -112,6 +112,9 @@ class Choices:
             split = Split(2 * plan.delta, plan.accuracy, plan.max_states or Split().max_states)
         elif about.confidence is None:
             settings = replace(settings, delta=about.delta)
+        if about.compared:
+            look = plan is not None if model.rdp.stationary else about.second_look
+            return cls(settings, _planning_of(plan), split, look, "auto")
         return cls(settings, _planning_of(plan), split, about.second_look, model.rdp.stationary)
 
 

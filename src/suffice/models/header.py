@@ -134,7 +134,7 @@ class Header(msgspec.Struct, frozen=True):
     steps: Annotated[int, Meta(ge=0, lt=1 << 31)] | None = None  # H of a stationary automaton
     needed: NeededLanguages | None = None  # of the adaptive family, or stationary
     strict: bool = False  # of a stationary automaton: only tests whose level is proved
-    compared: ComparedMemories | None = None  # None: the kind of memory was given
+    compared: ComparedMemories | UnsetType = UNSET  # only if the kind of memory was not given
     log_content: str | UnsetType = UNSET  # the same, by an earlier version that held out episodes by position
     log_hashes: list[str] | UnsetType = UNSET  # hash of each log; only if there are several
 
@@ -180,7 +180,7 @@ def header_of(
         steps=learned.rdp.steps,
         needed=None if learned.needed is None else _needed(learned.needed),
         strict=learned.promise.strict,
-        compared=None if compared is None else _compared(compared),
+        compared=UNSET if compared is None else _compared(compared),
         log_hashes=list(logs) or UNSET,
     )
 

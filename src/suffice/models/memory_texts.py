@@ -61,7 +61,7 @@ def memory_text(rdp: RDP, about: Header) -> str:
 def added_text(about: Header) -> str:
     """Return what the memory adds to a simpler one on held-out episodes; empty if nothing was compared."""
     compared = about.compared
-    if compared is None:
+    if not compared:
         return ""
     simpler = NO_MEMORY if compared.memory == LAST_OBSERVATION else LAST_OBSERVATION
     other = next((one for one in compared.alternatives if one.memory == simpler), None)
@@ -101,7 +101,7 @@ def with_error(value: float, error: float) -> str:
 def comparison_lines(about: Header) -> list[str]:
     """Return a table of all kinds of memory that were compared, as lines of text; empty if none were."""
     compared = about.compared
-    if compared is None:
+    if not compared:
         return []
     lines = [
         f"Kinds of memory, compared on {compared.episodes:,} episodes that they were not learned from:",
@@ -118,7 +118,7 @@ def comparison_lines(about: Header) -> list[str]:
 def stationarity_json(about: Header) -> dict[str, Any] | None:
     """Return layers against a cycle under the keys of earlier versions; None if they were not compared."""
     compared = about.compared
-    if compared is None:
+    if not compared:
         return None
     found = {one.memory: one for one in compared.alternatives}
     layers, cycle = found.get("layers"), found.get("cycle")

@@ -145,7 +145,7 @@ class Model:
     def compared(self) -> MemoryComparison | None:
         """Return the comparison that chose the kind of memory; None if the kind was given."""
         found = self.about.compared
-        return None if found is None else MemoryComparison.from_data(to_builtins(found))
+        return MemoryComparison.from_data(to_builtins(found)) if found else None
 
     @property
     def states(self) -> Any:

@@ -59,7 +59,7 @@ def summary_json(rdp: RDP, about: Header) -> dict[str, Any]:
         "verdict": plan and plan.verdict,
         "verdict_reasons": list(plan.verdict_reasons) if plan else [],
         "memory": memory_of(rdp, about),
-        "memory_comparison": None if about.compared is None else to_builtins(about.compared),
+        "memory_comparison": to_builtins(about.compared) if about.compared else None,
         "columns": _columns(about),
         "columns_ignored": [],
         "predicted": plan and _finite(plan.predicted),

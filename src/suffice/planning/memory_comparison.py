@@ -11,10 +11,11 @@ Of all windows of two or more observations only the best in bits is compared fur
 and their standard errors:
 
 1. Kinds whose bits are at most two standard errors above the least are not clearly worse. Among them the cycle is
-   taken, because its states rest on tests that few bits do not outweigh, or a window with no more states than the
-   cycle. Without a cycle among them the kind with the fewest states is taken.
-2. Another kind is taken instead if its plan returns clearly more: two standard errors if its bits are not clearly
-   worse, three otherwise. Memory that matters late in an episode is worth few bits, but much of the return.
+   taken, because its states rest on tests that few bits do not outweigh; a window with as many states is as good, and
+   simpler. Without a cycle among them the kind with the fewest states is taken.
+2. Another kind is taken instead if its plan returns more by three standard errors, or by four if its bits are clearly
+   worse. Memory that matters late in an episode is worth few bits, but much of the return. The levels are high because
+   the verdict on the plan uses the same episodes: a plan that was chosen for its luck would look better than it is.
 
 Theory: docs/theory.md, section 8, and docs/decisions/0037.
 """
@@ -41,8 +42,9 @@ from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.plan import Plan
 
 COMPARED_STEPS = 1 << 18  # of longer logs a sample is compared
-CLEARLY = 2.0  # standard errors by which bits are clearly worse, and returns clearly better
-SURELY = 3.0  # standard errors by which a return must be better to outweigh clearly worse bits
+CLEARLY = 2.0  # standard errors by which bits are clearly worse
+BETTER = 3.0  # standard errors by which the return of a plan must be better to be chosen for it
+SURELY = 4.0  # the same for a memory whose bits are clearly worse
 
 PlanMaker = Callable[[MemoryKind, Episodes], tuple[RDP, Plan | None]]
 
@@ -63,6 +65,12 @@ class MemoryAlternative:
         Mean difference from the chosen memory, with its standard error.
     less_return
         By how much the chosen memory's plan returns more than this one's, with its standard error; None without plans.
+
+    Examples
+    --------
+    >>> last = suffice.learn(episodes, stationary="auto").compared.of("last observation")
+    >>> last.more_bits.value > 2 * last.more_bits.error
+    True
     """
 
     memory: str
@@ -73,7 +81,18 @@ class MemoryAlternative:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> MemoryAlternative:
-        """Make an alternative from `to_dict`."""
+        """Make an alternative from the data of a model file.
+
+        Parameters
+        ----------
+        data
+            What `to_dict` returns.
+
+        Returns
+        -------
+        MemoryAlternative
+            The same results.
+        """
         less, error = data["less_return"], data["less_return_error"]
         return cls(
             data["memory"],
@@ -129,11 +148,33 @@ class MemoryComparison:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> MemoryComparison:
-        """Make a comparison from the data of a model file."""
+        """Make a comparison from the data of a model file.
+
+        Parameters
+        ----------
+        data
+            Its attributes by name, with alternatives as `MemoryAlternative.to_dict` returns them.
+
+        Returns
+        -------
+        MemoryComparison
+            The comparison.
+        """
         return cls(data["memory"], tuple(map(MemoryAlternative.from_dict, data["alternatives"])), data["episodes"])
 
     def of(self, memory: str) -> MemoryAlternative | None:
-        """Return the results of a kind of memory; None if it was not compared."""
+        """Return the results of a kind of memory.
+
+        Parameters
+        ----------
+        memory
+            Its name, such as "last observation".
+
+        Returns
+        -------
+        MemoryAlternative or None
+            The results; None if it was not compared.
+        """
         return next((one for one in self.alternatives if one.memory == memory), None)
 
 
@@ -248,7 +289,7 @@ def _least_bits(trials: list[_Trial], weight: Int64 | None) -> _Trial:
     cycle = next((trial for trial in close if trial.kind.stationary and trial.kind.window is None), None)
     if cycle is None:
         return min(close, key=lambda trial: trial.states)
-    return next((trial for trial in close if trial.kind.window is not None and trial.states <= cycle.states), cycle)
+    return next((trial for trial in close if trial.kind.window is not None and trial.states == cycle.states), cycle)
 
 
 def _better_plan(trials: list[_Trial], chosen: _Trial, weight: Int64 | None, less: list[Estimate | None]) -> _Trial:
@@ -257,7 +298,7 @@ def _better_plan(trials: list[_Trial], chosen: _Trial, weight: Int64 | None, les
     for trial, difference in zip(trials, less, strict=True):
         if trial is chosen or difference is None or not difference.error > 0:
             continue
-        needed = CLEARLY if _not_clearly_worse(trial, chosen, weight) else SURELY
+        needed = BETTER if _not_clearly_worse(trial, chosen, weight) else SURELY
         if (z := -difference.value / difference.error) > max(most, needed):
             found, most = trial, z
     return found

@@ -291,6 +291,7 @@ def _judge_by_folds(
         before = next(fold)
         if ready:
             rdp, plan = ready[before - 1]
+            progress(before + 1, FOLDS + 1)
         else:
             again, plan = maker.make(kind, part, lambda done, of: progress(before * of + done, (FOLDS + 1) * of))
             rdp = again.rdp
