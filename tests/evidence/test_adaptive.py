@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from oracle import Conjunctions, LadderDecision, Languages, adaptive_adact_h
+from oracle import Conjunctions, LadderDecision, Languages, Prefixes, adaptive_adact_h
 from suffice.automata.compare import compare
 from suffice.automata.describe import describe_witness
 from suffice.automata.rdp import RDP
@@ -22,10 +22,12 @@ from suffice.domains.domain import Domain
 from suffice.domains.exact.minimal import minimal_rdp
 from suffice.domains.registry import make
 from suffice.errors import SufficeError
-from suffice.evidence import adaptive
+from suffice.evidence import adaptive, prefix_rows
 from suffice.evidence.adaptive import LADDER, AdaptiveLanguages, FamiliesNeeded
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.languages import Family
+from suffice.evidence.prefix_rows import PREFIXES, AllPrefixes
+from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.kernels import words
 from suffice.kernels.comparing import evidence
 from suffice.learning.adact_h import Learned, Settings, adact_h
@@ -39,7 +41,7 @@ SMALL, CONJUNCTIONS = Family(1, 1, 1), Family(conjunctions=True)
 
 
 def climbing(*families: str) -> AdaptiveLanguages:
-    return AdaptiveLanguages(tuple(map(Family.parse, families)))
+    return AdaptiveLanguages(tuple(PREFIXES if name == "prefixes" else Family.parse(name) for name in families))
 
 
 # Agreement with the oracle
@@ -49,10 +51,13 @@ LADDERS = {
     "words": ("1,1,1", "1,2,1"),
     "three": ("1,1,1", "conjunctions", "1,1,2"),
     "down": ("conjunctions", "1,1,1"),
+    "complete": ("1,1,1", "prefixes"),
 }
 
 
-def slow(family: Family) -> Languages | Conjunctions:
+def slow(family: Family | AllPrefixes) -> Languages | Conjunctions | Prefixes:
+    if isinstance(family, AllPrefixes):
+        return Prefixes()
     return Conjunctions() if family.conjunctions else Languages(family.i, family.j, family.k)
 
 
@@ -83,14 +88,19 @@ def assert_reports_used_rungs(episodes: Episodes, learned: Learned, decisions: l
         here = [d for d in decisions if d.t == t]
         assert learned.needed.layers[t - 1] == max((d.rung for d in here if d.promoted), default=-1)
         asked = {0, *(r for d in here for r in d.asked)}
-        alone = [adact_h(episodes, Settings(languages(str(learned.needed.ladder[r])))) for r in sorted(asked)]
+        used = [learned.needed.ladder[r] for r in sorted(asked)]
+        by = [PrefixCounts() if isinstance(rung, AllPrefixes) else languages(str(rung)) for rung in used]
+        alone = [adact_h(episodes, Settings(statistic)) for statistic in by]
         assert learned.languages[t - 1] == sum(one.languages[t - 1] for one in alone)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("name", LADDERS)
-def test_adaptive_languages_agree_with_the_literal_ladder(name: str, bound: str, shape: str) -> None:
+def test_adaptive_languages_agree_with_the_literal_ladder(
+    name: str, bound: str, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefix_rows, "FEWEST", 1)
     like = "1,1,1" if name in ("two", "down") else "1,2,2"  # logs small enough for the literal families
     for seed in range(2):
         assert_agreement(random_log(like, shape, seed), climbing(*LADDERS[name]), bound, SHAPES[shape])
@@ -275,7 +285,7 @@ def test_adaptive_languages_leave_out_families_that_do_not_fit(monkeypatch: pyte
     found = [adact_h(episodes, Settings(AdaptiveLanguages(), threads=threads)) for threads in (1, 2)]
     assert everything(found[0]) == everything(found[1]) and found[0].needed == found[1].needed
     assert found[0].needed.left_out == (Family(1, 1, 2), Family(1, 2, 1))
-    left_out = "Left out, because too large for the memory: X_1,1,2, X_1,2,1."
+    left_out = "Left out, because they take too much memory or time: X_1,1,2, X_1,2,1."
     assert found[0].needed.sentence.endswith(left_out)
     without = adact_h(episodes, Settings(AdaptiveLanguages(), memory=1 << 16))
     assert Family(2, 1, 1) in without.needed.left_out
@@ -301,7 +311,9 @@ def test_families_needed_sentence_names_layers_and_families_left_out() -> None:
     assert FamiliesNeeded(ladder, (2, -1), ()).sentence == "Languages needed: X_1,1,2 in layer 1."
     assert FamiliesNeeded(ladder, (-1, -1), ()).sentence == "Languages needed: none."
     left = FamiliesNeeded(ladder, (1, -1), ladder[2:]).sentence
-    assert left == ("Languages needed: conjunctions in layer 1. Left out, because too large for the memory: X_1,1,2.")
+    assert left == (
+        "Languages needed: conjunctions in layer 1. Left out, because they take too much memory or time: X_1,1,2."
+    )
 
 
 def test_model_file_stores_the_families_needed_and_old_files_load(tmp_path: Path) -> None:

@@ -360,9 +360,10 @@ FORGED: list[tuple[tuple[str, ...], str, Callable[[Contents], None]]] = [
     *((LAYERS, FIRST, _figures(languages=numbers)) for numbers in ([], ["x"], ["-5"], ["1", "2"], ["9" * 5000])),
     *((LAYERS, FIRST, _figures(needed=numbers)) for numbers in ([], ["0"], ["-2"], ["1.5"])),
     *((LAYERS, SECOND, _figures(tests=numbers)) for numbers in ([], ["-1"], ["99999"], ["1", "1"])),
-    *((ADAPTIVE, FIRST, _figures(rungs=numbers)) for numbers in (["5"], ["-1"], ["x"])),
+    *((LAYERS, SECOND, _figures(steps=numbers)) for numbers in ([], ["-1"], ["999"], ["x"])),
+    *((ADAPTIVE, FIRST, _figures(rungs=numbers)) for numbers in (["6"], ["-1"], ["x"])),
     *((ADAPTIVE, FIRST, _figures(left_out=numbers)) for numbers in (["0"], ["9"], ["1e3"])),
-    *((ADAPTIVE, FIRST, _figures(needed=numbers)) for numbers in (["5"], ["-2"])),
+    *((ADAPTIVE, FIRST, _figures(needed=numbers)) for numbers in (["6"], ["-2"])),
     *((LAYERS, FIRST, lambda contents: contents["header.json"].update(figures={})) for _ in range(1)),
     *(
         (options, file, lambda contents: contents["records.json"].pop())

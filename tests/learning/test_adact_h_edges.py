@@ -97,7 +97,7 @@ def test_adact_h_with_smallest_delta_merges_everything() -> None:
     for bound in BOUNDS.values():
         learned = adact_h(episodes, Settings(bound=bound, delta=SMALLEST))
         assert set(learned.rdp.layers.tolist()) == {1}
-        with pytest.raises(suffice.SufficeError, match=r"delta=5e-324 is too small to be divided among 5 families"):
+        with pytest.raises(suffice.SufficeError, match=r"delta=5e-324 is too small to be divided among 6 families"):
             adact_h(episodes, Settings(AdaptiveLanguages(), bound, SMALLEST))
     with pytest.raises(suffice.SufficeError, match="between 0 and 1"):
         regorl(episodes, split=Split(SMALLEST))

@@ -31,12 +31,16 @@ from suffice.domains.exact.minimal import Minimal, minimal_rdp
 from suffice.domains.tasks.cheese import Cheese
 from suffice.domains.tasks.cookie import Cookie
 from suffice.domains.tasks.corridor import Corridor
+from suffice.domains.tasks.delayed_match import DelayedMatch
+from suffice.domains.tasks.repeat_previous import RepeatPrevious
 from suffice.domains.tasks.rotating_mab import RotatingMAB
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.errors import SufficeError, naming_options
+from suffice.evidence.events import Prefix
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels.evidence import LN_NEVER, ln_never
 from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.learning.prefix_tests import SHARE
 from suffice.learning.refinement import EQUAL, refine
 from support.samples import coins, everything, from_values
 
@@ -210,6 +214,8 @@ DOMAINS: list[tuple[Domain, int, int]] = [
     (Cookie(actions="sensible"), 100, 6),
     (Cheese(), 80, 4),
     (RotatingMAB(), 150, 4),
+    (DelayedMatch(delay=1), 300, 3),
+    (RepeatPrevious(suits=2, k=2), 400, 4),
 ]
 CASES = [*range(14), *DOMAINS]
 
@@ -275,15 +281,18 @@ def test_refine_agrees_with_oracle(case: Any, levels: tuple[float, float]) -> No
             assert decision.placement.nearest == verdict.nearest
             assert decision.placement.distance == pytest.approx(verdict.evidence, rel=1e-9, abs=1e-9)
             last = decision.layer == rdp.horizon + 1
-            assert decision.placement.threshold == (None if last else pytest.approx(-math.log(levels[1])))
-            if verdict.promoted:
+            assert decision.placement.threshold == (None if last else pytest.approx(verdict.threshold))
+            if verdict.prefix is not None:
+                assert decision.placement.witness.event == Prefix(verdict.prefix[0])
+                assert decision.placement.witness[1:] == (*verdict.prefix[1], *verdict.prefix[2])
+            elif verdict.promoted:
                 assert describe_witness(decision.placement.witness, rdp.alphabet) == in_words(
                     first, verdict.most_distinct
                 )
     offsets, letters = rdp.offsets(), [tuple(letter) for letter in rdp.letters.tolist()]
     counts = {(q, letters[x]): int(rdp.counts[q, x]) for q, x in np.argwhere(rdp.counts).tolist()}
     assert counts == {(int(offsets[t]) + q, letter): k for (t, q, letter), k in right.counts.items()}
-    assert replace(found.promise, second_tests=0, second_split=0.0) == first.promise
+    assert replace(found.promise, second_tests=0, second_split=0.0) == first.promise  # no prefix is too long
     assert found.promise.second_tests == right.tests
     assert found.promise.second_split == pytest.approx(levels[1] * right.tests)
 
@@ -295,11 +304,12 @@ def test_refine_cases_show_every_kind_of_decision() -> None:
         for verdict in by_hand(case, *levels).verdicts:
             kinds["first" if verdict.nearest is None else "split" if verdict.promoted else "joined"] += 1
             kinds["moved"] += verdict.moved
+            kinds["split by a prefix"] += verdict.prefix is not None
         learned, found = both_passes(case, *levels)
         kinds["grown"] += found.rdp.n_states > learned.rdp.n_states
         kinds["shrunk"] += found.rdp.n_states < learned.rdp.n_states
     assert kinds["joined"] > 300 and kinds["split"] > 30 and kinds["first"] > 100
-    assert kinds["moved"] >= 10 and kinds["grown"] >= 10
+    assert kinds["moved"] >= 10 and kinds["grown"] >= 10 and kinds["split by a prefix"] >= 2
 
 
 def test_evidence_of_rows_returns_no_cell_for_uninformative_tables() -> None:
@@ -375,7 +385,8 @@ def test_refine_with_confidence_uses_delta_of_each_layer() -> None:
         for layer in range(1, horizon + 1):
             here = [d.placement for d in found.decisions if d.layer == layer]
             thresholds = {v.threshold for v in here if not v.promoted}
-            assert all(t == pytest.approx(-math.log(0.1 / ((horizon + 1) * len(here)))) for t in thresholds)
+            level = (1 - SHARE) * 0.1 / ((horizon + 1) * len(here))
+            assert all(t == pytest.approx(-math.log(level)) for t in thresholds)
         assert found.promise.second_split <= 0.1
 
 

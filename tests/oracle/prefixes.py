@@ -24,6 +24,19 @@ def log_size(gamma: SuffixAlphabet, ell: int) -> float:
     return math.log(2 * letters**ell) if ell else -math.inf
 
 
+def frequent_prefixes(suffixes: Sequence[tuple[Suffix, int]], fewest: int) -> dict[Suffix, int]:
+    """Return the prefixes of weighted suffixes with a total weight of at least `fewest`, by length and letters.
+
+    Of prefixes that begin the same suffixes only the shortest is returned, and not the empty one.
+    """
+    total: Counter[Suffix] = Counter()
+    for suffix, weight in suffixes:
+        for u in range(len(suffix) + 1):
+            total[suffix[:u]] += weight
+    shortest = {e: n for e, n in total.items() if e and n < total[e[:-1]] and n >= fewest}
+    return {e: shortest[e] for e in sorted(shortest, key=lambda e: (len(e), e))}
+
+
 def prefix_events(suffixes: Sequence[Suffix]) -> Counter[Members]:
     """Return the suffixes that each prefix selects; prefixes that begin the same suffixes are one event."""
     prefixes = dict.fromkeys(x[:u] for x in suffixes for u in range(len(x) + 1))

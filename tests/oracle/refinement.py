@@ -19,6 +19,9 @@ from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
 
 from .adact import spell
+from .distinctness import fisher_evidence, fisher_threshold
+from .languages import Suffix
+from .prefixes import frequent_prefixes
 
 Letter = tuple[int, int, int]
 Symbol = tuple[int, int]
@@ -27,6 +30,8 @@ Row = Counter[Cell]
 
 EQUAL = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
 SAME = 1e-9  # evidence that differs by less is the same
+FOR_PREFIXES = Fraction(1, 16)  # share of δ for the comparison by prefixes
+FEWEST = 5  # suffixes of the layer that begin with a prefix which is compared
 
 
 def ln(x: Fraction) -> float:
@@ -129,6 +134,8 @@ class OracleVerdict:
     evidence: float | None = None
     most_distinct: tuple[Cell, tuple[int, int], tuple[int, int]] | None = None  # cell, and (count, total) of both
     moved: bool = False  # whether it joined a state of another label
+    threshold: float | None = None
+    prefix: tuple[Suffix, tuple[int, int], tuple[int, int]] | None = None  # that distinguishes it from the nearest
     label: int = -1  # state of its histories in the first automaton
 
 
@@ -217,7 +224,7 @@ class Refinement:
             self.result.counts[t, self.state[e], steps[t]] += self.weights[e]
             self.label[e] = self.first.following(self.label[e], steps[t][:2])
         sizes = {c: sum(self.weights[e] for e in members) for c, members in candidates.items()}
-        layer = _Layer(self, t + 1, -math.log(self.delta(len(candidates))))
+        layer = _Layer(self, t + 1, self.delta(len(candidates)))
         for c in sorted(candidates, key=lambda c: (-sizes[c], c)):
             verdict = layer.place(c, candidates[c], sizes[c])
             self.result.verdicts.append(verdict)
@@ -240,8 +247,12 @@ class Refinement:
 
 
 class _Layer:
-    def __init__(self, run: Refinement, t: int, threshold: float) -> None:
-        self.run, self.t, self.threshold = run, t, threshold
+    def __init__(self, run: Refinement, t: int, delta: float) -> None:
+        self.run, self.t, self.threshold = run, t, -math.log(delta * (1 - FOR_PREFIXES))
+        self.delta = float(delta * FOR_PREFIXES)
+        futures = [(steps[t:], n) for steps, n in zip(run.log, run.weights, strict=True)]
+        self.prefixes = list(frequent_prefixes(futures, FEWEST))
+        self.members: list[list[int]] = []  # episodes of the states so far
         self.tables = run.first.tables(t)
         self.rows: list[Row] = []  # counts of the states so far
         self.labels: list[int] = []
@@ -253,15 +264,25 @@ class _Layer:
         where = self.t, state, symbol, n
         own = [s for s, other in enumerate(self.labels) if other == label]
         if not own:
-            return OracleVerdict(*where, self._add_state(row, label), True, label=label)
+            return OracleVerdict(*where, self._add_state(row, label, members), True, label=label)
         if not self.tables:
             self.rows[own[0]] += row
+            self.members[own[0]] += members
             return OracleVerdict(*where, own[0], False, own[0], 0.0, label=label)
         self.tests += 1
-        near, evidence, _, most_distinct = self._nearest({s: self._compare(row, s) for s in own})
-        if evidence < self.threshold:
-            self.rows[near] += row
-            return OracleVerdict(*where, near, False, near, evidence, most_distinct, label=label)
+        found, by_prefix = {s: self._compare(row, s) for s in own}, None
+        while found:
+            near, evidence, _, most_distinct = self._nearest(found)
+            if evidence >= self.threshold:
+                break
+            by_prefix = self._by_prefixes(members, near)
+            if by_prefix is None:
+                self.rows[near] += row
+                self.members[near] += members
+                return OracleVerdict(
+                    *where, near, False, near, evidence, most_distinct, label=label, threshold=self.threshold
+                )
+            del found[near]
         elsewhere = {}
         walked = {}
         for s, other in enumerate(self.labels):
@@ -270,14 +291,40 @@ class _Layer:
                 elsewhere[s] = self._compare(walked[s], s)
         if elsewhere:
             s, its_evidence, balance, its_most_distinct = self._nearest(elsewhere)
-            if its_evidence < self.threshold and balance < 0:
+            if its_evidence < self.threshold and balance < 0 and self._by_prefixes(members, s) is None:
                 self.rows[s] += walked[s]
+                self.members[s] += members
                 for e in members:
                     self.run.label[e] = self.labels[s]
-                return OracleVerdict(*where, s, False, s, its_evidence, its_most_distinct, True, label)
-        return OracleVerdict(*where, self._add_state(row, label), True, near, evidence, most_distinct, label=label)
+                return OracleVerdict(
+                    *where, s, False, s, its_evidence, its_most_distinct, True, self.threshold, label=label
+                )
+        if by_prefix is not None and evidence < self.threshold:
+            reached, limit, prefix = by_prefix
+            new = self._add_state(row, label, members)
+            return OracleVerdict(*where, new, True, near, reached, threshold=limit, prefix=prefix, label=label)
+        new = self._add_state(row, label, members)
+        return OracleVerdict(*where, new, True, near, evidence, most_distinct, threshold=self.threshold, label=label)
 
-    def _add_state(self, row: Row, label: int) -> int:
+    def _by_prefixes(self, members: list[int], s: int) -> tuple[float, float, object] | None:
+        """Return evidence, threshold and prefix of Fisher's test with Tarone's correction, if it decides "distinct"."""
+        run, groups = self.run, (members, self.members[s])
+        n1, n2 = (sum(run.weights[e] for e in group) for group in groups)
+        best: tuple[float, object] = (0.0, None)
+        by_k: Counter[int] = Counter()
+        for prefix in self.prefixes:
+            k1, k2 = (
+                sum(run.weights[e] for e in group if run.log[e][self.t : self.t + len(prefix)] == prefix)
+                for group in groups
+            )
+            by_k[k1 + k2] += 1
+            if (reached := fisher_evidence(k1, n1, k2, n2)) > best[0]:
+                best = reached, (prefix, (k1, n1), (k2, n2))
+        limit = fisher_threshold(by_k, self.delta, n1, n2)
+        return (best[0], limit, best[1]) if best[0] >= limit else None
+
+    def _add_state(self, row: Row, label: int, members: list[int]) -> int:
+        self.members.append(list(members))
         self.rows.append(row)
         self.labels.append(label)
         return len(self.rows) - 1

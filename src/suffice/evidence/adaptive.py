@@ -1,7 +1,8 @@
 """Adaptive choice of the language family: larger families are used only where smaller ones do not distinguish.
 
-Families form a ladder, from small to large. Rung r tests at level δ·w_r with Σ w_r = 1, so two samples of the same
-distribution are judged distinct with probability at most δ, whichever rungs were used (docs/theory.md, section 4).
+Families form a ladder, from small to large; the last rung, all prefixes, sees every difference. Rung r tests at level
+δ·w_r with Σ w_r = 1, so two samples of the same distribution are judged distinct with probability at most δ, whichever
+rungs were used (docs/theory.md, section 4).
 Rungs above the first are counted when a layer first needs them. A rung that does not fit into memory is left out, and
 its share of δ is not used.
 """
@@ -19,17 +20,21 @@ from suffice.data.episodes import Episodes, Outline
 from suffice.data.listing import listed
 from suffice.data.queries import LetterCounts
 from suffice.errors import SettingsError, parameter
-from suffice.evidence.adaptive_layer import AdaptiveLayer
+from suffice.evidence.adaptive_layer import AdaptiveLayer, RungPlan
 from suffice.evidence.bounds import Bound
 from suffice.evidence.language_counts import LanguageCounts, LanguagePlan, SimpleShard, bytes_of_bits
 from suffice.evidence.languages import CONJUNCTIONS, Family, FamilyTooLargeError
+from suffice.evidence.prefix_rows import PREFIXES, AllPrefixes, PrefixRowsPlan
 from suffice.evidence.statistic import CountingPlan, LayerCost, QueryRunner, Shard, Statistic, StatisticOptions
 from suffice.evidence.tables import FAMILIES
 from suffice.evidence.word_counts import BackwardAutomaton, WordShard
 from suffice.kernels.array_types import Int64, UInt8, UInt32
 
-# first the families that are cheap and distinguish most, then one step along each of i, k and j (docs/decisions/0012)
-LADDER = (Family(1, 1, 1), CONJUNCTIONS, Family(2, 1, 1), Family(1, 1, 2), Family(1, 2, 1))
+Rung = Family | AllPrefixes
+
+# first the families that are cheap and distinguish most, then one step along each of i, k and j (docs/decisions/0012),
+# then a family that sees every difference (docs/decisions/0041)
+LADDER = (Family(1, 1, 1), CONJUNCTIONS, Family(2, 1, 1), Family(1, 1, 2), Family(1, 2, 1), PREFIXES)
 ADAPTIVE = "adaptive"  # name in files and on the command line
 _NUMBERING_LOCK = Lock()  # shared by threads that number suffixes with one automaton
 PATTERN_WORDS = 8  # machine words of 64 patterns per step, of all rungs together
@@ -53,7 +58,7 @@ class AdaptiveLanguages(Statistic):
     """
 
     name: ClassVar[str] = "languages"
-    ladder: tuple[Family, ...] = LADDER
+    ladder: tuple[Rung, ...] = LADDER
 
     def __post_init__(self) -> None:
         if not self.ladder or len(set(self.ladder)) < len(self.ladder):
@@ -89,19 +94,23 @@ class AdaptiveLanguages(Statistic):
 def languages_of(options: StatisticOptions) -> LanguageCounts | AdaptiveLanguages:
     """Create the statistic of one family of languages, or of several from small to large."""
     if options.ladder:
-        return AdaptiveLanguages(tuple(map(Family.parse, options.ladder)))
+        return AdaptiveLanguages(tuple(map(_rung, options.ladder)))
     name = str(CONJUNCTIONS) if options.family is None else options.family
     chosen = FAMILIES[name] if name in FAMILIES else Family.parse(name)
     return AdaptiveLanguages(chosen) if isinstance(chosen, tuple) else LanguageCounts(chosen)
+
+
+def _rung(name: str) -> Rung:
+    return PREFIXES if name == str(PREFIXES) else Family.parse(name)
 
 
 @dataclass(frozen=True, slots=True)
 class FamiliesNeeded:
     """The families that were needed to distinguish states."""
 
-    ladder: tuple[Family, ...]
+    ladder: tuple[Rung, ...]
     layers: tuple[int, ...]  # layers 1..H+1: the largest rung that distinguished a state, −1 if there is none
-    left_out: tuple[Family, ...]  # families that do not fit into memory
+    left_out: tuple[object, ...]  # families that do not fit into memory, or their part that does not
     states: tuple[int, ...] = ()  # empty: states are not counted by family
 
     @property
@@ -122,7 +131,7 @@ def languages_needed(ladder: Sequence[str], layers: Sequence[str | None], left_o
     if used and any(name not in too_large for name in ladder[used[-1] + 1 :]):
         text += " Larger families were not needed."
     if too_large:
-        text += f" Left out, because too large for the memory: {', '.join(map(_spelt, too_large))}."
+        text += f" Left out, because they take too much memory or time: {', '.join(map(_spelt, too_large))}."
     return text
 
 
@@ -145,13 +154,18 @@ class AdaptivePlan(CountingPlan):
     again = True
     rows = False
 
-    def __init__(self, ladder: tuple[Family, ...], log: Outline, bound: Bound, memory: int) -> None:
+    def __init__(self, ladder: tuple[Rung, ...], log: Outline, bound: Bound, memory: int) -> None:
         self.ladder, self.bound = ladder, bound
         self._log, self._memory = log, memory
-        self._plans: dict[int, LanguagePlan] = {0: LanguageCounts(ladder[0]).plan(log, bound, memory)}
+        self._plans: dict[int, RungPlan] = {0: self._plan(ladder[0], memory)}
         self._automata: dict[int, BackwardAutomaton] = {}
         self._left_out: set[int] = set()
         self._known: set[int] = set()  # rungs whose distinct futures are known to fit
+
+    def _plan(self, family: Rung, memory: int) -> RungPlan:
+        if isinstance(family, AllPrefixes):
+            return PrefixRowsPlan(self._log)
+        return LanguageCounts(family).plan(self._log, self.bound, memory)
 
     def size(self, length: int, delta: float) -> int:
         """Return |X| of the first rung; `asked` adds the others that a layer used."""
@@ -186,14 +200,14 @@ class AdaptivePlan(CountingPlan):
         """Return w_r = 2^−(r+1), and for the last rung the same as for the one before: the first rungs lose little."""
         return 0.5 ** min(r + 1, len(self.ladder) - 1)
 
-    def rung(self, r: int) -> LanguagePlan | None:
+    def rung(self, r: int) -> RungPlan | None:
         """Return the family of a rung on this log; None if it does not fit into memory."""
         if r not in self._plans and r not in self._left_out:
             family = self.ladder[r]
             room = self._memory - sum(map(self._bytes, self._plans.values()))
             room = room if family.is_simple else min(room, WORD_BYTES)
             try:
-                self._plans[r] = LanguageCounts(family).plan(self._log, self.bound, room)
+                self._plans[r] = self._plan(family, room)
             except FamilyTooLargeError:
                 self.leave_out(r)
         return self._plans.get(r)
@@ -206,14 +220,17 @@ class AdaptivePlan(CountingPlan):
 
     def needs_futures(self, r: int) -> bool:
         """Return whether the distinct futures of a rung with words must still be counted."""
-        return r not in self._known and not self._plans[r].family.is_simple
+        plan = self._plans[r]
+        return r not in self._known and isinstance(plan, LanguagePlan) and not plan.family.is_simple
 
     def record_futures(self, r: int, futures: int) -> None:
         """Record the number of distinct futures of a rung; raise FamilyTooLargeError if they do not fit.
 
         The number does not depend on where the episodes are or how they are divided.
         """
-        self._plans[r].automaton().refuse_if_more(futures)
+        plan = self._plans[r]
+        assert isinstance(plan, LanguagePlan), "only words have numbered futures"
+        plan.automaton().refuse_if_more(futures)
         self._known.add(r)
 
     @property
@@ -227,7 +244,11 @@ class AdaptivePlan(CountingPlan):
 
     def figures(self) -> dict[str, list[str]]:
         """Return the rungs that are in use and those left out, which later layers depend on."""
-        return {"rungs": [str(r) for r in sorted(self._plans)], "left_out": [str(r) for r in sorted(self._left_out)]}
+        return {
+            "rungs": [str(r) for r in sorted(self._plans)],
+            "left_out": [str(r) for r in sorted(self._left_out)],
+            "steps": [str(plan.longest) for plan in self._plans.values() if isinstance(plan, PrefixRowsPlan)],
+        }
 
     def resume(self, figures: Mapping[str, list[str]]) -> None:
         """Continue with the rungs of a checkpoint."""
@@ -237,7 +258,12 @@ class AdaptivePlan(CountingPlan):
         for r in left_out:
             self.leave_out(r)
         for r in rungs:
-            self.rung(r)
+            plan = self.rung(r)
+            if isinstance(plan, PrefixRowsPlan):
+                (steps,) = (int(n) for n in figures["steps"])
+                if not 0 <= steps <= self._log.horizon:
+                    raise ValueError("its length of prefixes is impossible")
+                plan.longest = steps
 
     def shard_of(self, r: int, episodes: Episodes) -> Shard:
         """Prepare some of the episodes for a rung.
@@ -245,17 +271,23 @@ class AdaptivePlan(CountingPlan):
         All shards share one automaton, because whether words fit must not depend on how episodes are divided.
         """
         plan = self._plans[r]
-        if plan.family.is_simple:
+        if isinstance(plan, PrefixRowsPlan) or plan.family.is_simple:
             return plan.shard(episodes)
         with _NUMBERING_LOCK:
             return WordShard(self._automata.setdefault(r, plan.automaton()), episodes)
 
     def report(self, rungs: tuple[int, ...]) -> FamiliesNeeded:
         """Report which families distinguished states."""
-        return FamiliesNeeded(self.ladder, rungs, tuple(self.ladder[r] for r in sorted(self._left_out)))
+        left_out: list[object] = [self.ladder[r] for r in sorted(self._left_out)]
+        for plan in self._plans.values():
+            if isinstance(plan, PrefixRowsPlan) and plan.longest < self._log.horizon:
+                left_out.append(f"prefixes of more than {plan.longest} steps")
+        return FamiliesNeeded(self.ladder, rungs, tuple(left_out))
 
-    def _bytes(self, plan: LanguagePlan) -> int:
+    def _bytes(self, plan: RungPlan) -> int:
         n = self._log.n
+        if isinstance(plan, PrefixRowsPlan):
+            return plan.prepared_bytes(n)
         return plan.least_bytes(n) if plan.family.is_simple else WORD_BYTES + plan.prepared_bytes(n)
 
 

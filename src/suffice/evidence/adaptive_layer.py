@@ -12,22 +12,25 @@ from suffice.evidence.bounds import Bound
 from suffice.evidence.events import Event
 from suffice.evidence.language_counts import LanguagePlan
 from suffice.evidence.languages import Family, FamilyTooLargeError
+from suffice.evidence.prefix_rows import AllPrefixes, PrefixRowsPlan
 from suffice.evidence.rows import RowLayer, StateComparisons
 from suffice.evidence.statistic import PREPARED, Judgement, QueryRunner
 from suffice.kernels import comparing
 from suffice.kernels.array_types import Float, Int64, Mask, UInt8
 
+RungPlan = LanguagePlan | PrefixRowsPlan
+
 
 class Rungs(Protocol):
     """The methods of `adaptive.AdaptivePlan` that the layer needs."""
 
-    ladder: tuple[Family, ...]
+    ladder: tuple[Family | AllPrefixes, ...]
     bound: Bound
 
     def share(self, r: int) -> float:
         """Return the share w_r of δ that rung r has."""
 
-    def rung(self, r: int) -> LanguagePlan | None:
+    def rung(self, r: int) -> RungPlan | None:
         """Return the family of a rung on this log; None if it does not fit into memory."""
 
     def leave_out(self, r: int) -> None:
@@ -62,7 +65,7 @@ class CountedOn(NamedTuple):
         return answers[0] if len(answers) == 1 else self._rung.combine(answers)
 
     @property
-    def _rung(self) -> LanguagePlan:
+    def _rung(self) -> RungPlan:
         plan = self.plan.rung(self.r)
         assert plan is not None, "rungs that do not fit are not used"
         return plan
@@ -221,7 +224,7 @@ class AdaptiveLayer:
                 layer.absorb(c, q)
         self._rungs[r] = _Rung(r, layer, plan.size(self._length, delta), delta)
 
-    def _layer(self, r: int, plan: LanguagePlan, delta: float) -> RowLayer:
+    def _layer(self, r: int, plan: RungPlan, delta: float) -> RowLayer:
         """Count a rung for all candidates, or some at a time if their counts do not fit into memory."""
         t, n, first = self._t, len(self._sizes), self._first if r == 0 else None
         if first is not None:
@@ -229,6 +232,7 @@ class AdaptiveLayer:
         assert self._runner is not None, "larger rungs need a query runner"
         if plan.at_once(t, n, self._runner.answers):
             return plan.layer(t, self._runner.run_query(CountedOn(self._plan, r, t, n)), self._sizes, delta)
+        assert isinstance(plan, LanguagePlan), "prefixes are counted at once"
         return plan.layer_in_parts(
             t, self._sizes, lambda counted: CountedOn(self._plan, r, t, len(counted)), self._runner
         )

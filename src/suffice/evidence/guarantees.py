@@ -39,6 +39,9 @@ class Promise:
         Number of candidates that the refinement compared; 0 without refinement.
     second_split
         Upper bound on the probability of a false split by the refinement, if the future depends on the state alone.
+    second_steps
+        Length in steps beyond which refinement did not compare the prefixes of futures, for lack of time or memory.
+        None: there are no longer ones, so that no difference was invisible to the tests.
     stationary
         Whether the automaton is stationary. Its tests use labels learned from the same episodes.
     strict
@@ -60,6 +63,7 @@ class Promise:
     paper: Annotated[float, Meta(le=1)]
     second_tests: Count = 0
     second_split: Sum = 0.0
+    second_steps: Count | None = None
     stationary: bool = False
     strict: bool = False
 
@@ -84,8 +88,14 @@ class Promise:
             return f"Refinement: {_no_bound(self.second_tests, self.second_split)}"
         return (
             f"Refinement: {_no_false_split(self.second_tests, self.second_split)}, if the future depends on the state "
-            "alone and not on earlier rewards."
+            f"alone and not on earlier rewards.{self._not_compared}"
         )
+
+    @property
+    def _not_compared(self) -> str:
+        if self.second_steps is None:
+            return ""
+        return f" Sequences of more than {max(self.second_steps, 1)} steps were not compared: that takes too long."
 
     @property
     def sentence(self) -> str:

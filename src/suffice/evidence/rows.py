@@ -52,6 +52,11 @@ class RowLayer:
         self._best, self._event = np.zeros(len(sizes)), np.zeros(len(sizes), np.int64)
         self._room = self._make_room()
 
+    @property
+    def n_states(self) -> int:
+        """Number of states so far."""
+        return self._n_states
+
     def _candidate(self, c: int) -> Int64:
         if c != self._current:
             self._row, self._current = self._row_of(c), c
@@ -63,6 +68,12 @@ class RowLayer:
         return Judgement(
             *comparing.judge_rows(kind, row, n, *self._room, low, high, self._multiplicity, math.log(delta))
         )
+
+    def compare_pair(self, kind: int, c: int, q: int, low: Float, high: Float, delta: float) -> Judgement:
+        """Compare candidate c with state q alone; thresholds, of one state, as in `judge`."""
+        one = tuple(column[q : q + 1] for column in self._room)
+        row, n = self._candidate(c), self._sizes[c]
+        return Judgement(*comparing.judge_rows(kind, row, n, *one, low, high, self._multiplicity, math.log(delta)))
 
     def compare_each(self, kind: int, c: int, asked: Mask, low: Float, high: Float, delta: float) -> StateComparisons:
         """Compare candidate c with each state selected by `asked` [Q]; thresholds as in `judge`."""

@@ -44,6 +44,7 @@ from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Learned
 from suffice.learning.memory_needs import refinement_bytes
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Placement
+from suffice.learning.prefix_tests import SHARE, PrefixTests
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # prior probabilities that a table is equal: many may differ, or few
 LONG_HORIZON = 1_000  # decisions
@@ -271,11 +272,13 @@ class _LayerRefiner:
         t: int,
         labels: Int32,
         row_of: Callable[[int], Int64 | None],  # row of a candidate; None: not counted
+        tests: PrefixTests,
         delta: float,
         memory: int,
     ) -> None:
         self._engine, self._walk, self._reference, self._t = engine, walk, reference, t
-        self._threshold = -math.log(delta)
+        self._prefixes = tests
+        self._threshold = -math.log(delta * (1 - SHARE if tests.length else 1))
         self._first, self._offset = reference.first_cell(t), int(reference.offsets[t])
         self._tables: Int64 | None = None  # limits of tables of cells, once they are needed
         self._n_tables = len(reference.begin) - 1 - int(reference.first_table[t])
@@ -291,6 +294,11 @@ class _LayerRefiner:
 
         A candidate that is too rare to become a state (AdaCT-H-A) joins the nearest one, if there is one.
         """
+        placement = self._placed(c, founded, rare)
+        self._prefixes.place(c, placement.target)
+        return placement
+
+    def _placed(self, c: int, founded: Placement | None, rare: bool) -> Placement:
         label, row = int(self._labels[c]), self._row_of(c)
         own = [s for s, other in enumerate(self.label_of) if other == label]
         if not own and not (rare and self._founders):
@@ -298,15 +306,31 @@ class _LayerRefiner:
         if not self._n_tables:  # no suffix, so no difference
             return Placement(0, nearest=0, distance=0.0)
         self.tests += 1
+        by_prefix = None
         if own:
             assert row is not None, "candidates that share their label are counted"
-            near = self._nearest([self._compare(s, row) for s in own])
-            if rare or near.evidence < self._threshold:
+            found = [self._compare(s, row) for s in own]
+            near = self._nearest(found)
+            if rare:
                 return self._join(c, near)
+            while near.evidence < self._threshold:
+                by_prefix = self._prefixes.distinct(c, near.state)
+                if by_prefix is None:
+                    return self._join(c, near)
+                found = [other for other in found if other.state != near.state]
+                if not found:
+                    break
+                near = self._nearest(found)
         elsewhere = self._elsewhere(c, label)
-        if elsewhere is not None and (rare or (elsewhere.evidence < self._threshold and elsewhere.balance < 0)):
+        if elsewhere is not None and (rare or self._favours(c, elsewhere)):
             return self._join(c, elsewhere)  # and continues from there
+        if by_prefix is not None and near.evidence < self._threshold:
+            return self._prefixes.placement(c, by_prefix)._replace(target=self._add_state(c))
         return self._promote(c, near)
+
+    def _favours(self, c: int, near: _StateComparison) -> bool:
+        """Return whether the evidence is in favour of joining a state of another label."""
+        return near.evidence < self._threshold and near.balance < 0 and not self._prefixes.distinct(c, near.state)
 
     def _elsewhere(self, c: int, label: int) -> _StateComparison | None:
         """Return the nearest state of another label, or None."""
@@ -413,6 +437,7 @@ class _Refinement:
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
         self._split, self._tests = 0.0, 0
+        self._steps = log.horizon  # length up to which the prefixes of every layer were compared
 
     def run(self, progress: Callable[[int, int], None], kept: CheckpointStage) -> Learned:
         """Refine layer after layer, resuming from a checkpoint."""
@@ -444,9 +469,15 @@ class _Refinement:
             decisions=tuple(self._decisions),
             candidates=tuple(self._candidates),
             forced_share=sum(d.n for d in self._decisions if d.placement.forced) / self._suffixes(),
-            promise=replace(self._learned.promise, second_split=self._split, second_tests=self._tests),
+            promise=replace(
+                self._learned.promise, second_split=self._split, second_tests=self._tests, second_steps=self._limit()
+            ),
             second_look=True,
         )
+
+    def _limit(self) -> int | None:
+        """Return the length beyond which prefixes were not compared; None: there are none."""
+        return self._steps if self._steps < self._log.horizon else None
 
     def _refuse_if_too_large(self, n_states: int) -> None:
         """Refuse more states, beside those of the first automaton, than fit into memory."""
@@ -464,13 +495,14 @@ class _Refinement:
         rare = candidates.sizes < self._learned.settings.cut * candidates.sizes.sum()  # [C]
         row_of = self._count(t, candidates, join, labels)
         delta = self._learned.settings.delta_at(self._log.horizon, n)
-        layer = _LayerRefiner(self._engine, self._walk, self._reference, t, labels, row_of, delta, self._memory)
+        tests = PrefixTests(self._engine, self._log, t, candidates.sizes, delta)
+        layer = _LayerRefiner(self._engine, self._walk, self._reference, t, labels, row_of, tests, delta, self._memory)
         decisions = []
         for c in candidates.order.tolist():
             placement = layer.place(c, self._founded.get((t, int(labels[c]) - offset)), bool(rare[c]))
             source, symbol = int(candidates.states[c]), int(candidates.symbols[c])
             decisions.append(Decision(t, source, symbol, int(candidates.sizes[c]), placement))
-        return LayerRecord(tuple(decisions), {"tests": [str(layer.tests)]})
+        return LayerRecord(tuple(decisions), {"tests": [str(layer.tests)], "steps": [str(tests.steps)]})
 
     def _count(self, t: int, candidates: Candidates, join: Int64, labels: Int32) -> Callable[[int], Int64 | None]:
         """Let the episodes take the step to layer t; return the outcomes of candidates that share their label.
@@ -501,6 +533,11 @@ class _Refinement:
         (tests,), n = [int(n) for n in layer.figures["tests"]], len(layer.decisions)
         if not 0 <= tests <= n:
             raise ValueError("its number of tests is impossible")
+        (steps,), length = [int(n) for n in layer.figures["steps"]], self._log.horizon - len(self._candidates)
+        if not 0 <= steps <= length:
+            raise ValueError("its length of prefixes is impossible")
+        if steps < length:
+            self._steps = min(self._steps, steps)
         self._candidates.append(n)
         self._decisions += layer.decisions
         self._tests += tests

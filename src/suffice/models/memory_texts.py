@@ -49,13 +49,23 @@ def memory_text(rdp: RDP, about: Header) -> str:
     memory = memory_of(rdp, about)
     if memory == NO_MEMORY:
         few = about.promise.detectable is None or about.promise.detectable > 1
-        why = "too few episodes to tell" if few and not rdp.stationary else "no history changes what follows"
+        why = "too few episodes to tell" if few and not rdp.stationary else _nothing_found(rdp, about)
         return f"none found ({why}): one state {'for all steps' if rdp.stationary else 'per step'}, {source}"
     if memory == "layers":
         return f"{count} in layers {layer_sizes(about.layers)} (one per step), {source}"
     if memory == "cycle":
         return f"{count}, the same at every step, {source}"
     return f"the {memory}: {count}, the same at every step, {source}"
+
+
+def _nothing_found(rdp: RDP, about: Header) -> str:
+    """Return what was compared if no memory was found: all that follows, or only a part of it."""
+    limit = about.promise.second_steps
+    if rdp.stationary or (about.second_look and limit is None):
+        return "no history changes what follows"
+    if about.second_look:
+        return f"sequences of more than {max(limit or 0, 1)} steps were not compared"
+    return "by the events that were compared"
 
 
 def added_text(about: Header) -> str:

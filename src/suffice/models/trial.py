@@ -48,7 +48,7 @@ SAMPLE_PARTS = (8, 4, 2)  # fractions of the sample that are learned from to see
 SAME_STATES = 0.02  # relative change in the number of states that counts as none
 UNNOTICED_DIFFERENCE = 0.5  # of frequencies; if most merges would miss it, there are too few episodes
 FAMILY_TRIAL_EPISODES = 2_000  # episodes on which all languages are tried
-USUAL_FAMILIES = ("none", "1,1,1", "conjunctions")
+USUAL_FAMILIES = ("none", "1,1,1", "conjunctions", "prefixes")  # refinement compares prefixes too
 Progress = Callable[[int, int], None]
 
 
@@ -73,6 +73,7 @@ class Trial:
     bytes: int | None  # None if there was no time to find out
     horizon: int = 0  # of the log
     steps: int = 0  # of these, the first ones that were tried
+    compared: int | None = None  # steps of the longest sequences that were compared; None: no limit
 
     @property
     def states(self) -> int:
@@ -114,6 +115,7 @@ class Trial:
             "undecided_merges": self.undecided,
             "episodes_wanted": None if self.wanted is None else round(self.wanted),
             "memory_matters": self.memory_matters,
+            "compared_steps": self.compared,
             "family_needed": self.family,
         }
 
@@ -154,6 +156,11 @@ class Trial:
     def _is_memory_needed(self) -> str:
         if self.blind:
             return f"Memory: unknown, because there {self._too_little()}."
+        if self.ambiguous == 0 and self.compared is not None:
+            return (
+                f"Memory: none found in sequences of up to {max(self.compared, 1)} steps; longer ones were not "
+                "compared, because that takes too long."
+            )
         if self.ambiguous == 0:
             return (
                 "Memory: none found; step and last observation determine the state. If more episodes confirm that, "
@@ -273,6 +280,7 @@ def try_sample(
         wanted=max(merge.episodes for merge in close) if close else None,
         blind=(learned.promise.detectable or 0.0) > UNNOTICED_DIFFERENCE,
         ambiguous=_ambiguous(learned.rdp),
+        compared=learned.promise.second_steps,
     )
 
 
