@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from suffice.data.logs.reading import read_log
     from suffice.data.logs.schema import read_schema, write_schema
     from suffice.data.logs.writing import write_log
+    from suffice.data.memory_limit import limit_memory
     from suffice.data.report import ReadReport
     from suffice.domains.domain import Domain
     from suffice.domains.exact.minimal import Minimal, minimal_rdp
@@ -101,6 +102,7 @@ _HOMES = {
     "data.logs.reading": ("read_log",),
     "data.logs.schema": ("read_schema", "write_schema"),
     "data.logs.writing": ("write_log",),
+    "data.memory_limit": ("limit_memory",),
     "data.report": ("ReadReport",),
     "domains.domain": ("Domain",),
     "domains.exact.minimal": ("Minimal", "minimal_rdp"),
@@ -223,6 +225,7 @@ __all__ = [
     "learn",
     "learn_stationary",
     "learn_window",
+    "limit_memory",
     "load",
     "make",
     "minimal_rdp",

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import resource
-import subprocess
 import sys
 from pathlib import Path
 
@@ -28,6 +25,7 @@ from suffice.models import trial as trial_module
 from suffice.models.api import learn
 from suffice.models.model import Model
 from suffice.models.trial import try_sample
+from support.confined import confined
 from support.fake_workers import Here, scattered_log
 
 LIMIT = 600  # MB
@@ -105,31 +103,18 @@ def many_letters(path: Path, episodes: int, steps: int, observations: int, seed:
     pq.write_table(pa.table(table), path)
 
 
-def confined(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process limited to LIMIT, without allocators that reserve more than they use."""
-
-    def confine() -> None:
-        resource.setrlimit(resource.RLIMIT_DATA, (LIMIT * 10**6, LIMIT * 10**6))
-
-    plain = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "suffice", *arguments]
-    return subprocess.run(
-        command, preexec_fn=confine, env=os.environ | plain, capture_output=True, text=True, check=False
-    )
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="memory of a process cannot be limited on this platform")
 def test_learn_keeps_the_memory_limit_with_many_observations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     log, model = str(tmp_path / "log.parquet"), tmp_path / "a.model"
     many_letters(Path(log), 6000, 3, 700)
-    found = confined("learn", log, "-o", str(model), "--memory", f"{LIMIT}MB")
+    found = confined(LIMIT, "learn", log, "-o", str(model), "--memory", f"{LIMIT}MB")
     assert (found.returncode, found.stderr) == (0, "")
     assert json.loads(model.with_suffix(".model.run.json").read_text())["bytes"] < LIMIT * 10**6
     other = tmp_path / "other.parquet"
     many_letters(other, 6000, 3, 700, seed=1)
     for command, *rest in (("evaluate", "--log", str(other)), ("report", "-o", "a.html"), ("explore", "-o", "b.html")):
-        done = confined(command, str(model), *rest)
+        done = confined(LIMIT, command, str(model), *rest)
         assert (done.returncode, done.stderr) == (0, ""), command
 
 
@@ -137,7 +122,9 @@ def test_learn_keeps_the_memory_limit_with_many_observations(tmp_path: Path, mon
 def test_learn_refuses_what_does_not_fit_in_one_line(tmp_path: Path) -> None:
     log = str(tmp_path / "log.parquet")
     many_letters(Path(log), 6000, 3, 700)
-    found = confined("learn", log, "-o", str(tmp_path / "a.model"), "--memory", f"{LIMIT}MB", "--stationary", "yes")
+    found = confined(
+        LIMIT, "learn", log, "-o", str(tmp_path / "a.model"), "--memory", f"{LIMIT}MB", "--stationary", "yes"
+    )
     assert found.returncode == 2 and not (tmp_path / "a.model").exists()
     assert re.fullmatch(r"suffice: .* distinct steps .* raise --memory\.\n", found.stderr)
 
@@ -147,9 +134,9 @@ def test_learn_refuses_what_does_not_fit_in_one_line(tmp_path: Path) -> None:
 def test_check_estimates_the_memory_of_learning_with_many_observations(tmp_path: Path) -> None:
     log, model = str(tmp_path / "log.parquet"), tmp_path / "a.model"
     many_letters(Path(log), 20_000, 5, 1000)
-    found = confined("check", log, "--memory", f"{LIMIT}MB", "--json")
+    found = confined(LIMIT, "check", log, "--memory", f"{LIMIT}MB", "--json", "--seconds", "300")
     assert (found.returncode, found.stderr) == (0, "")
     announced = json.loads(found.stdout)["learning_bytes"]
-    assert confined("learn", log, "-o", str(model), "--memory", f"{LIMIT}MB").returncode == 0
+    assert confined(LIMIT, "learn", log, "-o", str(model), "--memory", f"{LIMIT}MB").returncode == 0
     peak = json.loads(model.with_suffix(".model.run.json").read_text())["bytes"]
     assert peak - 300e6 < announced < 2 * peak

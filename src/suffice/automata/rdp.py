@@ -18,12 +18,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.automata.edges import Edges
 from suffice.automata.histories import History, Symbol
 from suffice.automata.minimise import merge_equivalent
+from suffice.automata.row_tables import SharedRows
 from suffice.automata.tally import Tally, TallyQuery, steps_walked
 from suffice.automata.typical import TypicalHistories
 from suffice.automata.unroll import unroll, unrolled_states
@@ -433,6 +436,28 @@ class RDP:
         np.add.at(taken.T, self.symbol_of_letter(), self.counts.T)
         return taken
 
+    def cells(self) -> tuple[Int64, Int64]:
+        """Return the states and letters that occur together.
+
+        Returns
+        -------
+        tuple of two arrays
+            States and letters of all counts above 0, ordered by state and letter.
+        """
+        found = [(rows.start, *np.nonzero(self.counts[rows])) for rows in self.blocks()]
+        states = np.concatenate([places + begin for begin, places, _ in found])
+        return states, np.concatenate([letters for _, _, letters in found])
+
+    def edges(self) -> Edges:
+        """Return the transitions as a list, with how often each was taken.
+
+        Returns
+        -------
+        Edges
+            Source, symbol, target and count of each transition, ordered by source and symbol.
+        """
+        return Edges.of(self.tau, self.counts, self.symbol_of_letter(), self.blocks())
+
     def most_like(self) -> Int32:
         """Return the state that each symbol most often led to at each step, for histories that are not in the log.
 
@@ -462,7 +487,7 @@ class RDP:
         sequence of histories
             For each state a tuple of (action, observation) pairs; () for q_0 and for states that cannot be reached.
         """
-        return TypicalHistories.of(self.tau, self.taken(), self.symbol)
+        return TypicalHistories.of(self.edges(), self.n_states, [self.symbol(y) for y in range(len(self.symbols))])
 
     def run(self, history: History) -> int:
         """Return the state after a history, τ̄.
@@ -499,12 +524,10 @@ class RDP:
             States before each step and after the last one; `UNSEEN` from where a history is not in the training log.
             Of shape [H+1, N] for a stationary automaton, whose state after the last step of the log is unknown.
         """
-        # an extra row and column for unseen histories: index UNSEEN is the last of each
-        tau = np.full((self.n_states + 1, len(self.symbols) + 1), UNSEEN, np.int32)
-        tau[:-1, :-1] = self.tau
         symbol, states = self.symbols_in(episodes), np.zeros((self.steps_in(episodes) + 1, episodes.n), np.int32)
         for t, word in enumerate(episodes.word[: len(states) - 1]):
-            states[t + 1] = tau[states[t], symbol[word]]
+            here, y = states[t], symbol[word]
+            states[t + 1] = np.where((here == UNSEEN) | (y == UNSEEN), UNSEEN, self.tau[here, y])
         return states
 
     def unseen_decisions(self, episodes: Episodes) -> NDArray[np.bool_]:
@@ -574,8 +597,9 @@ class RDP:
         found = unroll(self.vocabulary, self.tau, self.counts, self.cut, self.horizon, most)
         stands = np.append(found.origin, self.n_states - 1)  # the final state has no counterpart
         only_last = ~self.counts.any(axis=1)  # states that the log visits at the last step only, or never
-        cut = self.cut[stands] if self.cut is not None and self.cut[only_last].any() else None
-        return replace(self, layers=found.layers, tau=found.tau, counts=found.counts, steps=None, cut=cut), stands
+        cut = SharedRows(self.cut, stands) if self.cut is not None and self.cut[only_last].any() else None
+        tables = {"tau": found.tau, "counts": found.counts, "cut": cut}  # read like arrays
+        return replace(self, layers=found.layers, steps=None, **cast("dict[str, Any]", tables)), stands
 
     def unrolled_states(self, most: int) -> int:
         """Return the number of states in layers, without making them.
@@ -590,7 +614,7 @@ class RDP:
         int
             The number of states of `unroll(most)`, which is refused in the same way.
         """
-        return unrolled_states(self.vocabulary, self.tau, self.horizon, most) if self.stationary else self.n_states
+        return unrolled_states(self.tau, self.horizon, most) if self.stationary else self.n_states
 
     def layered(self) -> RDP:
         """Convert the automaton to layers, as plans for a horizon need them.

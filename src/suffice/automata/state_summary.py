@@ -7,10 +7,11 @@ describe the state, and features that vary among arrivals do not matter for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from suffice.automata.rdp import RDP, UNSEEN
+from suffice.automata.rdp import RDP
 from suffice.data.alphabet import PAD, STOP, Value
 from suffice.kernels.array_types import Int64
 
@@ -68,26 +69,23 @@ class Arrival:
         return "; ".join(filter(None, (self.common, self.varies)))
 
 
-def arrivals(rdp: RDP) -> list[Arrival]:
-    """Summarise the arrivals in every state [Q]; q_0 and ended episodes have no observation."""
-    return [_arrival(rdp, row) for row in _arrival_counts(rdp)]
+def arrivals(rdp: RDP, before: int | None = None) -> list[Arrival]:
+    """Summarise the arrivals in every state [Q], or in those before a number; q_0 and ended ones show nothing."""
+    edges, n = rdp.edges(), len(rdp.symbols)
+    keys, place = np.unique(edges.target * n + edges.symbol, return_inverse=True)
+    times = np.zeros(len(keys), np.int64)
+    np.add.at(times, place, edges.times)
+    keys, times = keys[times > 0], times[times > 0]
+    begins = np.searchsorted(keys, np.arange((rdp.n_states if before is None else before) + 1) * n)
+    return [_arrival(rdp, keys[begin:end] % n, times[begin:end]) for begin, end in pairwise(begins.tolist())]
 
 
-def _arrival_counts(rdp: RDP) -> Int64:
-    """Return [Q, Y], the number of times that each symbol led to each state."""
-    counts = np.zeros((rdp.n_states, len(rdp.symbols)), np.int64)
-    sources, symbols = np.nonzero(rdp.tau != UNSEEN)
-    np.add.at(counts, (rdp.tau[sources, symbols], symbols), rdp.taken()[sources, symbols])
-    return counts
-
-
-def _arrival(rdp: RDP, times: Int64) -> Arrival:
-    """Summarise the arrivals in one state, from the number of times [Y] that each symbol led there."""
-    arriving = np.flatnonzero(times)
+def _arrival(rdp: RDP, arriving: Int64, times: Int64) -> Arrival:
+    """Summarise the arrivals in one state, from the symbols that led there and how often each did."""
     actions = set(rdp.symbols[arriving, 0].tolist())
-    seen = [y for y in arriving.tolist() if rdp.symbols[y, 1] != STOP]
-    observations = [rdp.alphabet.observations[int(rdp.symbols[y, 1]) - STOP - 1] for y in seen]
-    weights = times[seen]
+    codes = rdp.symbols[arriving, 1]
+    observations = [rdp.alphabet.observations[code - STOP - 1] for code in codes[codes != STOP].tolist()]
+    weights = times[codes != STOP]
     features = []
     for name, column in zip(rdp.alphabet.features, zip(*observations, strict=True), strict=False):
         often: dict[Value, int] = {}

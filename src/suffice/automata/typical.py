@@ -6,15 +6,13 @@ horizon would take memory that grows with the square of the horizon.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
-import numpy as np
-
+from suffice.automata.edges import Edges
 from suffice.automata.histories import LONGEST, History, Symbol, show, show_ends
 from suffice.automata.vocabulary import UNSEEN
-from suffice.kernels.array_types import Int32, Int64
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -28,23 +26,24 @@ class TypicalHistories(Sequence[History]):
     symbols: Sequence[Symbol]  # [Y]
 
     @classmethod
-    def of(cls, tau: Int32, taken: Int64, symbol: Callable[[int], Symbol]) -> TypicalHistories:
-        """Find the histories, given the successors [Q, Y] and how often each transition was taken [Q, Y]."""
-        n, n_symbols = tau.shape
-        source, by, length, first = [UNSEEN] * n, [UNSEEN] * n, [0] * n, [UNSEEN] * n
-        known, reached = [True] + [False] * (n - 1), [0]
+    def of(cls, edges: Edges, n_states: int, symbols: Sequence[Symbol]) -> TypicalHistories:
+        """Find the histories, given all transitions and the symbols [Y]."""
+        source, by, length, first = [UNSEEN] * n_states, [UNSEEN] * n_states, [0] * n_states, [UNSEEN] * n_states
+        known, reached = [True] + [False] * (n_states - 1), [0]
+        begins = edges.begins(n_states).tolist()
         while reached:
             most: dict[int, tuple[int, int, int]] = {}  # by target: count, source and symbol
             for q in reached:
-                ways = np.flatnonzero((tau[q] != UNSEEN) & (taken[q] > 0))
-                for y, target, times in zip(ways.tolist(), tau[q, ways].tolist(), taken[q, ways].tolist(), strict=True):
+                leaving = slice(begins[q], begins[q + 1])
+                ways = (column[leaving].tolist() for column in (edges.symbol, edges.target, edges.times))
+                for y, target, times in zip(*ways, strict=True):
                     if not known[target] and times > most.get(target, (0,))[0]:
                         most[target] = times, q, y
             for target, (_, q, y) in most.items():
                 source[target], by[target], length[target], known[target] = q, y, length[q] + 1, True
                 first[target] = y if first[q] == UNSEEN else first[q]
             reached = sorted(most)
-        return cls(source, by, length, first, [symbol(y) for y in range(n_symbols)])
+        return cls(source, by, length, first, symbols)
 
     def __len__(self) -> int:
         return len(self.source)

@@ -11,61 +11,67 @@ from typing import NamedTuple
 
 import numpy as np
 
+from suffice.automata.row_tables import LayeredSuccessors, SharedRows
 from suffice.automata.vocabulary import UNSEEN, Vocabulary
+from suffice.data.memory_limit import memory_limit, resident_bytes
 from suffice.errors import ModelError, parameter
 from suffice.kernels.array_types import Int32, Int64
 
-MOST_UNROLLED = 1 << 29  # largest number of cells of an unrolled table: four gigabytes
+MOST_SMALL = 1 << 16  # states that are never refused
+UNROLLED_STATE = 100  # bytes of a state in layers, with its row, its number and the values of a plan
 
 
 class Unrolled(NamedTuple):
     """The tables of an unrolled automaton, with a final state that stands for no state."""
 
     layers: Int64  # [H+2] number of states of each layer
-    tau: Int32  # [Q, Y]
-    counts: Int64  # [Q, X]
+    tau: LayeredSuccessors  # [Q, Y]
+    counts: SharedRows  # [Q, X]
     origin: Int64  # [Q-1] the stationary state of each unrolled state
 
 
 def unroll(
     vocabulary: Vocabulary, tau: Int32, counts: Int64, cut: Int64 | None, horizon: int, most: int | None
 ) -> Unrolled:
-    """Unroll transitions [Q, Y] and counts [Q, X] over a horizon; refuse more than `most` states."""
-    origin = _reached(tau, horizon, _room(vocabulary, most))
-    layers = np.array([*map(len, origin), 1], np.int64)
-    offsets = np.cumsum(layers)
-    n, place = int(offsets[-1]), np.full(len(tau) + 1, UNSEEN, np.int32)  # its last entry is that of UNSEEN
-    moves = np.full((n, len(vocabulary.symbols)), UNSEEN, np.int32)
-    met = np.zeros((n, len(vocabulary.letters)), np.int64)
-    for t, then in enumerate(origin[1:]):
-        now = slice(offsets[t] - layers[t], offsets[t])
-        place[then] = np.arange(offsets[t], offsets[t + 1])
-        moves[now], met[now] = place[tau[origin[t]]], counts[origin[t]]
-    now = slice(offsets[-2] - layers[-2], offsets[-2])
-    met[now] = _counts_when_cut(vocabulary, counts, cut)[origin[-1]]
-    last = np.zeros((len(origin[-1]), len(vocabulary.symbols)), np.int64)
-    np.add.at(last.T, vocabulary.symbol_of_letter(), met[now].T)
-    moves[now] = np.where(last > 0, n - 1, UNSEEN)
-    return Unrolled(layers, moves, met, np.concatenate(origin))
+    """Unroll transitions [Q, Y] and counts [Q, X] over a horizon; refuse more than `most` states.
+
+    The rows of a state are the same at every step but the last, and are stored once.
+    """
+    reached = _reached(tau, horizon, most)
+    layers = np.array([*map(len, reached), 1], np.int64)
+    n, states, origin = int(layers.sum()), len(tau), np.concatenate(reached)
+    layer = np.repeat(np.arange(len(layers)), layers)
+    row = np.append(np.where(layer[:-1] == horizon, states, 0) + origin, 2 * states)
+    place = np.full((len(layers), states + 1), UNSEEN, np.int32)  # the last column is that of UNSEEN
+    place[layer[:-1], origin] = np.arange(n - 1)
+    place[-1, 0] = n - 1
+    last = _counts_when_cut(vocabulary, counts, cut)
+    met = np.zeros((states, len(vocabulary.symbols)), np.int64)
+    np.add.at(met.T, vocabulary.symbol_of_letter(), last.T)
+    moves = np.concatenate([tau, np.where(met > 0, 0, UNSEEN), np.full((1, tau.shape[1]), UNSEEN)])
+    shared = np.concatenate([counts, last, np.zeros_like(last[:1])])
+    layer[-1] = len(layers) - 2  # the final state leads nowhere
+    return Unrolled(
+        layers, LayeredSuccessors(moves.astype(np.int32), row, layer, place), SharedRows(shared, row), origin
+    )
 
 
-def unrolled_states(vocabulary: Vocabulary, tau: Int32, horizon: int, most: int) -> int:
+def unrolled_states(tau: Int32, horizon: int, most: int) -> int:
     """Return the number of states of an unrolled automaton without its tables; refuse more than `most`."""
-    return sum(map(len, _reached(tau, horizon, _room(vocabulary, most)))) + 1
+    return sum(map(len, _reached(tau, horizon, most))) + 1
 
 
-def _room(vocabulary: Vocabulary, most: int | None) -> int:
-    """Return the largest number of states whose tables fit into memory, at most `most`."""
-    room = MOST_UNROLLED // max(len(vocabulary.letters), len(vocabulary.symbols))
-    return room if most is None else min(most, room)
-
-
-def _reached(tau: Int32, horizon: int, most: int) -> list[Int64]:
+def _reached(tau: Int32, horizon: int, most: int | None) -> list[Int64]:
     """List the states that can be reached at each step."""
     reached, states = [np.zeros(1, np.int64)], 2  # the first and the final state
+    most = max((memory_limit() - resident_bytes()) // UNROLLED_STATE, MOST_SMALL) if most is None else most
+    following: dict[bytes, Int64] = {}  # the same sets return at most steps of a long horizon
     for _ in range(horizon):
-        targets = tau[reached[-1]]
-        reached.append(np.unique(targets[targets != UNSEEN]).astype(np.int64))
+        if (then := following.get(reached[-1].tobytes())) is None:
+            targets = tau[reached[-1]]
+            then = np.unique(targets[targets != UNSEEN]).astype(np.int64)
+            following[reached[-1].tobytes()] = then
+        reached.append(then)
         states += max(len(reached[-1]), 1)
         if states > most:
             raise ModelError(

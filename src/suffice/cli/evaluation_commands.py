@@ -18,6 +18,7 @@ from suffice.cli.options import (
     refuse_seed,
     words,
 )
+from suffice.data.memory_limit import keep_to_memory
 from suffice.errors import SufficeError
 
 DEFAULT_EPISODES = 10_000
@@ -34,6 +35,7 @@ def evaluate(
     seed: Whole = 0,
     exact: Flag = False,
     json: Flag = False,
+    memory: str | None = None,
     choice: DomainChoice = DEFAULT_CHOICE,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
@@ -68,6 +70,8 @@ def evaluate(
         Compute expected values without sampling.
     json
         Print JSON and nothing else.
+    memory
+        Most memory that the command may take, such as 4GB; what does not fit is refused. Default: half of all memory.
     """
     from suffice.domains.model_evaluation import is_environment
     from suffice.models.model import Model
@@ -77,6 +81,7 @@ def evaluate(
     if episodes < 1:
         raise SufficeError(f"--episodes {episodes} is too few. Use 1 or more.")
     refuse_seed(seed)
+    keep_to_memory(memory)
     loaded = Model.load(model)
     try:
         loaded.required_plan()

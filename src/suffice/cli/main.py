@@ -27,6 +27,7 @@ from suffice.cli.choosing import spelled_out
 from suffice.cli.environment import address_limit, is_space_short
 from suffice.cli.parse_errors import message_of
 from suffice.cli.printing import complain
+from suffice.data.memory_limit import limit_memory
 from suffice.errors import SufficeError, naming_options
 from suffice.files.signals import exit_if_signalled
 
@@ -49,7 +50,7 @@ arrange_help()
 def main() -> NoReturn:
     """Run the command line and exit. A program that calls this function has to handle interruptions itself."""
     try:
-        with naming_options():
+        with naming_options(), limit_memory(None):
             app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except SufficeError as error:
@@ -75,7 +76,7 @@ def main() -> NoReturn:
         _fail(f"stdout: the result cannot be written ({error.strerror}). Free some space, or write elsewhere.", 1)
     except MemoryError:
         _fail_if_space_is_short()
-        _fail("out of memory. Use a smaller log, horizon or family. With suffice learn, add --memory.", 1)
+        _fail("out of memory. Use a smaller log, horizon or family, or add --memory to refuse what does not fit.", 1)
     except Exception:
         _fail_if_space_is_short()
         raise

@@ -33,11 +33,14 @@ from suffice.cli.output import (
     print_witnesses,
 )
 from suffice.cli.printing import command, named_after, say, say_block, say_next
+from suffice.data.memory_limit import keep_to_memory
 from suffice.errors import ModelError, SettingsError
 
 
 @app.command
-def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False) -> None:
+def info(
+    model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json: Flag = False, memory: str | None = None
+) -> None:
     """Show advice, memory, guarantee and settings of a model.
 
     Examples:
@@ -57,10 +60,13 @@ def info(model: FileName, /, *, states: Flag = False, decisions: Whole = 0, json
         Also show this many events that distinguish states, and this many undecided merges.
     json
         Print JSON and nothing else.
+    memory
+        Most memory that the command may take, such as 4GB; what does not fit is refused. Default: half of all memory.
     """
     from suffice.models.model import Model
     from suffice.models.summary import summary_rows, warning_rows
 
+    keep_to_memory(memory)
     loaded = Model.load(model)
     if json:
         print_json(describe(loaded, model))

@@ -16,6 +16,7 @@ from suffice.cli.options import DEFAULT_LOG, Flag, LogOptions, Output, Whole, re
 from suffice.cli.output import print_json
 from suffice.cli.printing import command, named_after, say, say_next
 from suffice.cli.progress import waiting
+from suffice.data.memory_limit import keep_to_memory
 from suffice.errors import SettingsError, SufficeError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def draw(
     full: Flag = False,
     title: str = "",
     most: Whole | None = None,
+    memory: str | None = None,
 ) -> None:
     """Draw the automaton of a model.
 
@@ -67,6 +69,8 @@ def draw(
         Title above the picture.
     most
         Largest number of states to draw. Default: 60, or fewer if they have more than 240 arrows.
+    memory
+        Most memory that the command may take, such as 4GB; what does not fit is refused. Default: half of all memory.
     """
     from suffice.models.model import Model
     from suffice.view.model_views import PICTURES
@@ -76,6 +80,7 @@ def draw(
     if kind not in PICTURES:
         raise SettingsError(f"-o {output}: the file type is not known. End the name in .svg, .png, .pdf or .dot.")
     refuse_output(output, model)
+    keep_to_memory(memory)
     loaded = Model.load(model)
     with waiting("Drawing"):
         draw_model(loaded, output, labels=labels, full=full, title=title, most=most)
@@ -95,6 +100,7 @@ def explore(
     log: FileName | None = None,
     compare: FileName | None = None,
     episodes: Whole = REPLAYED,
+    memory: str | None = None,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
     """Write an interactive HTML page about a model.
@@ -121,6 +127,8 @@ def explore(
         Another model file, shown beside the first.
     episodes
         Largest number of episodes to replay.
+    memory
+        Most memory that the command may take, such as 4GB; what does not fit is refused. Default: half of all memory.
     """
     refuse_output(output, model, *filter(None, (log, compare)))
     if log is None and words(options):
@@ -130,6 +138,7 @@ def explore(
     from suffice.models.model import Model
     from suffice.view.model_views import explore as explore_model
 
+    keep_to_memory(memory)
     loaded, other = Model.load(model), Model.load(compare) if compare else None
     logged = _episodes_of(loaded, log, options) if log else None
     with waiting("Laying out the automaton"):
@@ -162,6 +171,7 @@ def report(
     log: FileName | None = None,
     title: str | None = None,
     json: Flag = False,
+    memory: str | None = None,
     options: LogOptions = DEFAULT_LOG,
 ) -> None:
     """Write a printable HTML report about a model.
@@ -189,6 +199,8 @@ def report(
         Title of the page. Default: the model's name.
     json
         Print the content as JSON and nothing else; write no page.
+    memory
+        Most memory that the command may take, such as 4GB; what does not fit is refused. Default: half of all memory.
     """
     from suffice.models.model import Model
     from suffice.view.model_views import report as report_on
@@ -198,6 +210,7 @@ def report(
         refuse_output(str(page) if output is None else output, model, *([log] if log else []))
     if log is None and words(options):
         raise SufficeError(f"{words(options)} applies to logs only, and none is given. Add --log LOG, or leave it out.")
+    keep_to_memory(memory)
     loaded = Model.load(model)
     heading = Path(model).stem if title is None else title
     evaluation = None if log is None else evaluate_by(loaded, model, log, options).off_policy

@@ -27,7 +27,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 import numpy as np
 
-from suffice.errors import SufficeError, spelled
+from suffice.errors import MemoryLimitError, SufficeError, spelled
 from suffice.files import json_text
 from suffice.files.atomic import replacing, similar_name_hint
 from suffice.kernels.array_types import Array
@@ -169,6 +169,11 @@ class Archive:
         with self.file.open(member) as file:
             return json_text.decode(b"".join(iter(lambda: file.read(PIECE), b"")), kind)
 
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes of all arrays, unpacked."""
+        return sum(member.file_size for name, member in self.members.items() if name.endswith(".npy"))
+
     def arrays(self, declared: Mapping[str, tuple[str, Shape]]) -> dict[str, Array]:
         """Return the arrays that are declared by type ("i8", or "iu" for all integers that "i8" holds) and shape.
 
@@ -225,11 +230,15 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
             except _OtherVersionError as error:
                 problem, fix = error.args
                 raise kind.refuse(path, problem, fix) from error
+            except MemoryLimitError as error:
+                raise _TooLargeError(f"{path}: {error}") from error
             except _UNPACKING as error:
                 raise kind.refuse(path, f"this {kind.name} is damaged (it cannot be unpacked)") from error
             except _WRONG as error:
                 reason = " ".join(str(error).split())[:300].rstrip(".")
                 raise kind.refuse(path, f"this {kind.name} is damaged ({reason})") from error
+    except _TooLargeError as error:
+        raise MemoryLimitError(str(error)) from error.__cause__
     except _NoArchiveError as error:
         raise kind.refuse(path, f"this is not a {kind.name}, or it is damaged ({error})") from error
     except FileNotFoundError:
@@ -249,6 +258,10 @@ _UNPACKING = (zipfile.BadZipFile, zlib.error, EOFError)
 
 class _NoArchiveError(Exception):
     """A file that was not written by `write_archive`."""
+
+
+class _TooLargeError(Exception):
+    """Arrays that do not fit into the memory of the process."""
 
 
 class _OtherVersionError(Exception):

@@ -8,7 +8,6 @@ states of their own. Every decision is returned with its evidence. Theory: docs/
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +22,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Outline
 from suffice.data.log import SMALL, Log, require_log, room_for_tables
+from suffice.data.memory_limit import half_of_memory
 from suffice.data.queries import EarlyQuery, NoQuery, Query
 from suffice.engines.engine import Engine, running
 from suffice.errors import MemoryLimitError, SettingsError, alternatives, gigabytes, parameter
@@ -34,11 +34,6 @@ from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels.array_types import Int64
 from suffice.learning.memory_needs import automaton_bytes, layer_bytes
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Merger, Placement
-
-
-def half_of_memory() -> int:
-    """Return half of the machine's memory, in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ same combinations.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from suffice.data.memory_limit import memory_bytes as memory_bytes
 from suffice.errors import SettingsError, alternatives, did_you_mean, is_number, is_whole, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.language_counts import LanguageCounts
@@ -26,7 +26,6 @@ from suffice.planning.regorl import Split
 
 Stationary = bool | Literal["auto", "yes", "no"]
 NO_PLAN = "none"  # accepted as the name of a planner
-LEAST_MEMORY = 1_000_000  # bytes; a smaller number without a unit is probably meant in another unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,44 +309,3 @@ def _unknown(name: str, value: object, known: Iterable[str], kind: str | None = 
     names = list(known)
     hint = did_you_mean(value, names) if isinstance(value, str) else ""
     return SettingsError(f"{parameter(name, value)} is not a {kind or name}{hint or '.'} Choose {alternatives(names)}.")
-
-
-def memory_bytes(size: int | str) -> int:
-    """Turn a size such as "4GB" or "500 MiB" into bytes.
-
-    Parameters
-    ----------
-    size
-        Number of bytes, or text with a unit: KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (powers of 1024).
-
-    Returns
-    -------
-    int
-        The size in bytes.
-
-    Examples
-    --------
-    >>> from suffice.models.learn_options import memory_bytes
-    >>> memory_bytes("4GB"), memory_bytes("1.5 MiB")
-    (4000000000, 1572864)
-    """
-    if not isinstance(size, str):
-        if isinstance(size, bool) or not is_whole(size) or size < 1:
-            raise SettingsError(
-                f"{parameter('memory', size)} is not a number of bytes. Write it like '500MB' or '4GB'."
-            )
-        if size < LEAST_MEMORY:
-            raise SettingsError(
-                f"{parameter('memory', size)} is {size:,} bytes, which is too little. Write it like '500MB' or '4GB'."
-            )
-        return int(size)
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", size.strip().upper())
-    if not found:
-        raise SettingsError(f"{parameter('memory', size)} is not a size. Write it like 500MB or 4GB.")
-    number, unit, binary = found.groups()
-    total = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
-    if total <= 0 or (not unit and total < LEAST_MEMORY):
-        raise SettingsError(
-            f"{parameter('memory', size)} is {total:,} bytes, which is too little. Write it like 500MB or 4GB."
-        )
-    return total

@@ -27,6 +27,7 @@ from suffice.data.encoding.encoder import Encoder
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.formats import all_suffixes
+from suffice.data.memory_limit import require_memory
 from suffice.errors import ModelError, SettingsError, parameter
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.events import Witness
@@ -677,6 +678,7 @@ class Model:
         with opened(Path(path), MODEL_FILE) as archive:
             about = archive.header(Header)
             witnesses = archive.text("witnesses", list[Witness | None])
+            require_memory(archive.nbytes, "the model")
             arrays = archive.arrays(declared_arrays(about, len(witnesses), cut="cut.npy" in archive.members))
             if about.layers != arrays["layers"].tolist():
                 raise ValueError("its header does not match its automaton")

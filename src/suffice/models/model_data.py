@@ -55,8 +55,10 @@ def model_dict(model: Model, seconds: float | None = None, peak_bytes: int | Non
 
 def ended_states(rdp: RDP) -> set[int]:
     """Return the states in which an episode has ended: those left by padding alone, and the final one of layers."""
-    known, pad = rdp.tau != UNSEEN, rdp.symbols[:, 0] == PAD
-    padded = known[:, pad].any(axis=1) & ~known[:, ~pad].any(axis=1)
+    pad, padded = rdp.symbols[:, 0] == PAD, np.zeros(rdp.n_states, bool)
+    for rows in rdp.blocks():
+        known = rdp.tau[rows] != UNSEEN
+        padded[rows] = known[:, pad].any(axis=1) & ~known[:, ~pad].any(axis=1)
     return {*np.flatnonzero(padded).tolist(), *([] if rdp.final is None else [rdp.final])}
 
 

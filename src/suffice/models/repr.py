@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from suffice.automata.rdp import RDP, UNSEEN
+from suffice.automata.rdp import RDP
 from suffice.data.listing import layer_sizes
 from suffice.errors import visible
 from suffice.models.header import Header
@@ -60,8 +60,8 @@ def _picture(rdp: RDP) -> str:
     place = np.arange(rdp.n_states) - offsets[layer] + (tallest - rdp.layers[layer]) / 2
     x, y = WIDE * layer + 2 * DOT, HIGH * place + 2 * DOT
     taken = np.zeros((rdp.n_states, rdp.n_states), np.int64)
-    sources, symbols = np.nonzero(rdp.tau != UNSEEN)
-    np.add.at(taken, (sources, rdp.tau[sources, symbols]), rdp.taken()[sources, symbols])
+    edges = rdp.edges()
+    np.add.at(taken, (edges.source, edges.target), edges.times)
     lines = [
         f'<line x1="{x[p]:g}" y1="{y[p]:g}" x2="{x[q]:g}" y2="{y[q]:g}" '
         f'stroke-width="{0.5 + 3 * taken[p, q] / taken.max():.2f}"/>'

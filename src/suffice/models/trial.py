@@ -15,17 +15,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.automata.rdp import RDP, UNSEEN
+from suffice.automata.rdp import RDP
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
 from suffice.data.log import room_for_tables
+from suffice.data.memory_limit import half_of_memory
 from suffice.data.threads import ANSWERS_A_THREAD
 from suffice.errors import MemoryLimitError, SettingsError, is_number, parameter
 from suffice.evidence.adaptive import AdaptiveLanguages
 from suffice.evidence.language_counts import LanguageCounts, LanguagePlan
 from suffice.evidence.languages import CONJUNCTIONS
 from suffice.evidence.statistic import PREPARED
-from suffice.learning.adact_h import Learned, Settings, adact_h, half_of_memory
+from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.borderline import borderline_merges
 from suffice.learning.layers import learn_layers
 from suffice.learning.memory_needs import automaton_bytes, counts_bytes, refinement_bytes
@@ -420,10 +421,10 @@ def _spread(episodes: Episodes, most: int) -> Episodes:
 
 def _ambiguous(rdp: RDP) -> float:
     """Return the share of arrivals before a decision whose layer and observation occur in several states."""
-    layer, taken = rdp.layer_of(), rdp.taken()
-    sources, symbols = np.nonzero((rdp.tau != UNSEEN) & (rdp.symbols[:, 1] != STOP))
-    states, times = rdp.tau[sources, symbols], taken[sources, symbols]
-    seen = layer[states] * rdp.alphabet.n_observations + rdp.symbols[symbols, 1]
+    edges, layer = rdp.edges(), rdp.layer_of()
+    shown = rdp.symbols[edges.symbol, 1] != STOP
+    states, times = edges.target[shown], edges.times[shown]
+    seen = layer[states] * rdp.alphabet.n_observations + rdp.symbols[edges.symbol[shown], 1]
     led = np.unique(np.stack([seen, states], axis=1), axis=0)[:, 0]
     several = led[:-1][np.diff(led) == 0]
     return float(times[np.isin(seen, several)].sum() / max(times.sum(), 1))

@@ -17,9 +17,11 @@ import numpy as np
 from suffice.automata.rdp import RDP
 from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import Alphabet, Value
+from suffice.data.memory_limit import require_memory
 from suffice.errors import SettingsError
 from suffice.kernels.array_types import Float, Int32, Int64
 
+MEMORY_BYTES = 200  # of an exact probability, with the numbers that it is computed from
 Chances = tuple[Fraction, ...]  # of the alphabet's actions, in order
 
 
@@ -149,13 +151,18 @@ class Controller:
                 f"the model's action {unknown[0]!r} does not exist here. Use a model whose actions are among "
                 f"{', '.join(map(str, alphabet.actions))}."
             )
+        places, cells = rdp.n_states + len(rdp.layers), len(alphabet.actions) * alphabet.n_observations
+        require_memory(
+            places * (8 * cells + MEMORY_BYTES * len(alphabet.actions)),
+            f"a policy of {places:,} memories and {cells:,} pairs of action and observation",
+        )
         memory, anything = StateTracker.of(rdp), uniform_over(alphabet, alphabet.actions)
         seen = [alphabet.observation(code) for code in range(alphabet.n_observations)]
 
         def follow(action: Value | None) -> Int32:
             """Return [M, O], the next memory after an action and each observation."""
             columns = [
-                memory.astray if (y := memory.known.get((action, o))) is None else memory.following[:, y] for o in seen
+                memory.astray if (y := memory.known.get((action, o))) is None else memory.after_symbol(y) for o in seen
             ]
             return np.stack(columns, axis=1)
 

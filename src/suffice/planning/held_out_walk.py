@@ -10,9 +10,12 @@ from suffice.automata.rdp import RDP
 from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes, weights
+from suffice.data.memory_limit import require_memory
 from suffice.errors import LogError, spelled
 from suffice.kernels.array_types import Float, Int32, Int64, Mask
 from suffice.planning.plan import Plan
+
+BYTES_A_STEP = 250  # memory of a step in all estimates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +34,8 @@ class HeldOutWalk:
     @classmethod
     def of(cls, rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None) -> HeldOutWalk:
         """Follow episodes; without propensities [H+1, N] these are the frequencies of actions in each place."""
+        steps = episodes.word.size
+        require_memory(BYTES_A_STEP * steps, f"the evaluation of {steps:,} steps", "evaluate on fewer episodes")
         memory, actions = StateTracker.of(rdp), _known_actions(rdp, episodes)
         places, word = memory.along(episodes), episodes.word
         acts, action = (episodes.letters[:, 0] != PAD)[word[1:]], np.maximum(actions[word[1:]], 0)

@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
 from suffice.automata.rdp import BEHAVE, RDP
+from suffice.automata.row_tables import ComputedRows
 from suffice.automata.tally import Tally
 from suffice.automata.training_ranges import training_ranges
 from suffice.data.alphabet import PAD
@@ -34,7 +35,7 @@ from suffice.data.episodes import Episodes
 from suffice.data.possible_returns import PossibleReturns, reward_ranges
 from suffice.errors import LogError, spelled
 from suffice.evidence.estimates import Estimate
-from suffice.kernels.array_types import Float
+from suffice.kernels.array_types import Float, Int64
 from suffice.planning.backward_induction import action_values, plan_values, worth
 from suffice.planning.held_out_walk import HeldOutWalk, refuse_longer_episodes
 from suffice.planning.importance_sampling import LEAST_EFFECTIVE_EPISODES, episode_weighted
@@ -251,12 +252,20 @@ def _refuse_other_rewards(rdp: RDP, episodes: Episodes) -> None:
 def _supplemented(rdp: RDP, tally: Tally) -> Tally:
     """Return the held-out counts, replaced by the training counts where an action was never taken in a state."""
     action = rdp.letters[:, 0]
-    times = np.zeros_like(tally.lost)
-    np.add.at(times.T, action, tally.counts.T)
-    never, counts = times + tally.lost == 0, np.empty_like(tally.counts)
+    never = _taken(rdp, tally.counts) + tally.lost == 0
+
+    def supplemented(states: Int64) -> Int64:
+        return np.where(never[states][:, action], rdp.counts[states], tally.counts[states])
+
+    return Tally(cast("Int64", ComputedRows(rdp.counts.shape, supplemented)), tally.lost)
+
+
+def _taken(rdp: RDP, counts: Int64) -> Int64:
+    """Return [Q, A] how often each action was taken in each state, by counts [Q, X]."""
+    taken = np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
     for rows in rdp.blocks():
-        counts[rows] = np.where(never[rows][:, action], rdp.counts[rows], tally.counts[rows])
-    return Tally(counts, tally.lost)
+        np.add.at(taken[rows].T, rdp.letters[:, 0], counts[rows].T)
+    return taken
 
 
 def _unseen(rdp: RDP, episodes: Episodes) -> float:
@@ -269,9 +278,7 @@ def _unseen(rdp: RDP, episodes: Episodes) -> float:
 
 def _coverage(rdp: RDP, plan: Plan) -> tuple[float, tuple[RareAction, ...]]:
     """Return the share of the policy's decisions that are rare in the training episodes, and the main ones."""
-    taken = np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
-    np.add.at(taken.T, rdp.letters[:, 0], rdp.counts.T)
-    share = plan.occupancy(rdp)
+    taken, share = _taken(rdp, rdp.counts), plan.occupancy(rdp)
     planned = np.flatnonzero(plan.actions != BEHAVE)
     visits = taken[planned, plan.actions[planned] + PAD + 1]
     decisions = float(share[taken[:, PAD + 1 :].any(axis=1)].sum())

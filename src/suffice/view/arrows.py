@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.automata.rdp import RDP, UNSEEN
+from suffice.automata.rdp import RDP
 from suffice.kernels.array_types import Int64
 
 
@@ -23,11 +23,10 @@ class Arrow:
 def arrows_of(rdp: RDP, node_of: Int64 | None = None) -> list[Arrow]:
     """Return the arrows ordered by source, then by their first symbol; `node_of` [Q] assigns states to groups."""
     node = np.arange(rdp.n_states) if node_of is None else node_of
-    taken = rdp.taken()
-    sources, symbols = np.nonzero(rdp.tau != UNSEEN)
-    ends = zip(node[sources].tolist(), node[rdp.tau[sources, symbols]].tolist(), strict=True)
+    edges = rdp.edges()
+    ends = zip(node[edges.source].tolist(), node[edges.target].tolist(), strict=True)
     ways: dict[tuple[int, int], tuple[set[int], list[int]]] = {}
-    for pair, y, count in zip(ends, symbols.tolist(), taken[sources, symbols].tolist(), strict=True):
+    for pair, y, count in zip(ends, edges.symbol.tolist(), edges.times.tolist(), strict=True):
         met, counts = ways.setdefault(pair, (set(), []))
         met.add(y)
         counts.append(count)

@@ -45,7 +45,9 @@ class Usage:
     @classmethod
     def of(cls, rdp: RDP) -> Usage:
         """Derive what can be omitted from the automaton; of equally frequent rewards the smaller is omitted."""
-        sources, letters = np.nonzero((rdp.counts > 0) & (rdp.letters[:, 0] > PAD))
+        sources, letters = rdp.cells()
+        acts = rdp.letters[letters, 0] > PAD
+        sources, letters = sources[acts], letters[acts]
         targets = rdp.tau[sources, rdp.symbol_of_letter()[letters]]
         paid = np.unique(np.stack([sources, targets, rdp.letters[letters, 2]]), axis=1)[2]
         seen = [rdp.alphabet.observation(int(o)) for o in np.unique(rdp.symbols[:, 1]) if o != STOP]

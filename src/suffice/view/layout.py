@@ -77,9 +77,8 @@ def lay_out(rdp: RDP) -> Layout:
     >>> int(suffice.view.lay_out(model.rdp).column[0])
     0
     """
-    sources, symbols = np.nonzero(rdp.tau != UNSEEN)
-    pairs = np.stack([sources, rdp.tau[sources, symbols]], axis=1)
-    return arrange(columns_of(rdp), pairs, np.zeros(rdp.n_states, bool))
+    edges = rdp.edges()
+    return arrange(columns_of(rdp), np.stack([edges.source, edges.target], axis=1), np.zeros(rdp.n_states, bool))
 
 
 def columns_of(rdp: RDP) -> Int64:

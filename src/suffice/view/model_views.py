@@ -16,6 +16,7 @@ from msgspec import to_builtins
 
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, read_data, sources_of
+from suffice.data.memory_limit import require_memory
 from suffice.domains.pomdp.writing import to_pomdp
 from suffice.errors import (
     LogError,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 PICTURES = (".svg", ".png", ".pdf", ".dot")
 EXPORTS = {"json": to_json, "dot": to_dot, "pomdp": to_pomdp}
 MOST_STEPS = 50_000  # of a stationary automaton whose layers are written
+BYTES_A_CELL = 1500  # memory of a state, or of a letter of a state, on a page
+BYTES_COMPARED = 100  # memory of a state and a letter, while states of a layer are compared
 MOST_REPLAYED = 1000  # episodes; more would make a page of hundreds of megabytes
 
 
@@ -104,6 +107,7 @@ def explore(
             f"{REPLAYED_EPISODES}."
         )
     _refuse_long(model)
+    _require_memory_for_page(model)
     other = Model.load(compare) if isinstance(compare, str | Path) else compare
     if path is not None:
         refuse_as_page(path)
@@ -207,6 +211,16 @@ def _refuse_long(model: Model) -> None:
             f"the model has {steps:,} steps, and at most {MOST_STEPS:,} can be shown. Learn it with a smaller "
             f"{parameter('horizon')}."
         )
+
+
+def _require_memory_for_page(model: Model) -> None:
+    """Refuse a page that does not fit into memory: its text, and tables that compare the states of a layer."""
+    rdp = model.rdp
+    cells, widest = len(rdp.cells()[0]), int(rdp.layers.max())
+    needed = BYTES_A_CELL * (cells + rdp.n_states) + BYTES_COMPARED * widest * len(rdp.letters)
+    require_memory(
+        needed, f"a page with {rdp.n_states:,} states and {cells:,} transitions", "draw the automaton instead"
+    )
 
 
 def _refuse_input(path: str | Path, *inputs: Data) -> None:

@@ -87,9 +87,10 @@ def _scene(rdp: RDP, plan: Plan | None, most: int) -> Scene:
 
 def expected_visits(rdp: RDP, plan: Plan) -> Float:
     """Return the expected number of visits [Q] per episode under the plan, with frequencies as probabilities."""
-    planned = plan.actions[:, None] + PAD + 1
-    follows = (plan.actions[:, None] == BEHAVE) | (rdp.letters[:, 0] == planned) | (rdp.letters[:, 0] <= PAD)
-    sources, letters = np.nonzero((rdp.counts > 0) & follows)
+    sources, letters = rdp.cells()
+    action, planned = rdp.letters[letters, 0], plan.actions[sources]
+    follows = (planned == BEHAVE) | (action == planned + PAD + 1) | (action <= PAD)
+    sources, letters = sources[follows], letters[follows]
     times = rdp.counts[sources, letters].astype(float)
     rates = times / np.bincount(sources, times, rdp.n_states)[sources]
     targets = rdp.tau[sources, rdp.symbol_of_letter()[letters]]

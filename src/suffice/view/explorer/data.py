@@ -153,7 +153,7 @@ def _typical(rdp: RDP) -> dict[str, Any]:
 
 def _events(rdp: RDP) -> dict[str, Any]:
     """Return every letter counted in each state, grouped by action, the most frequent first."""
-    sources, letters = np.nonzero(rdp.counts)
+    sources, letters = rdp.cells()
     count = rdp.counts[sources, letters]
     order = np.lexsort((letters, -count, rdp.letters[letters, 0], sources))
     sources, letters, count = sources[order], letters[order], count[order]

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
+from suffice.automata.rdp import BEHAVE, BLOCK_CELLS, RDP, UNSEEN
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
 from suffice.errors import ModelError
-from suffice.kernels.array_types import Codes, Int64
+from suffice.kernels.array_types import Codes, Float, Int64
 from suffice.models.model import Model
+from suffice.planning.plan import Plan
 from suffice.view.explorer.data import plan_of
 
 LOGGED, BEHAVED, PLANNED = "logged", "behaved", "planned"  # origin of an episode
@@ -68,19 +69,27 @@ def _draw(model: Model, n: int, rng: np.random.Generator, *, follow: bool) -> Ep
     symbol_of_letter = layers.symbol_of_letter()
     word = np.zeros((layers.horizon + 1, n), np.int64)
     q: Int64 = np.zeros(n, np.int64)
+    parts = np.array_split(np.arange(n), n * len(layers.letters) // BLOCK_CELLS + 1)
     for letters in word:
-        counts = layers.counts[q]
-        if follow:
-            planned = plan.actions[q][:, None]
-            chosen = np.where((planned == BEHAVE) | (layers.letters[:, 0] == planned + PAD + 1), counts, 0)
-            # with split data, the plan may choose actions that the automaton's half of the log lacks
-            counts = np.where(chosen.any(axis=1, keepdims=True), chosen, counts)
-        sums = counts.cumsum(axis=1)
-        if not sums[:, -1].all():  # only in a forged file
-            raise ModelError("the model has no counts for a state that its transitions lead to. Learn it again.")
-        letters[:] = (sums <= (rng.random(n) * sums[:, -1])[:, None]).sum(axis=1)
+        drawn = rng.random(n)
+        for part in parts:
+            letters[part] = _draw_letters(layers, plan if follow else None, q[part], drawn[part])
         q = layers.tau[q, symbol_of_letter[letters]].astype(np.int64)
     return Episodes(layers.alphabet, layers.letters, word, np.ones(len(layers.letters), bool))
+
+
+def _draw_letters(layers: RDP, plan: Plan | None, q: Int64, drawn: Float) -> Int64:
+    """Return the letters [n] that follow in states [n], by numbers drawn from [0, 1)."""
+    counts = layers.counts[q]
+    if plan is not None:
+        planned = plan.actions[q][:, None]
+        chosen = np.where((planned == BEHAVE) | (layers.letters[:, 0] == planned + PAD + 1), counts, 0)
+        # with split data, the plan may choose actions that the automaton's half of the log lacks
+        counts = np.where(chosen.any(axis=1, keepdims=True), chosen, counts)
+    sums = counts.cumsum(axis=1)
+    if not sums[:, -1].all():  # only in a forged file
+        raise ModelError("the model has no counts for a state that its transitions lead to. Learn it again.")
+    return np.asarray((sums <= (drawn * sums[:, -1])[:, None]).sum(axis=1))
 
 
 def _replay(rdps: Sequence[RDP], episodes: Episodes, column: int, kind: str) -> dict[str, Any]:

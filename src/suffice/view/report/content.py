@@ -154,7 +154,8 @@ def _starts(model: Model) -> Iterator[Start]:
         return
     (layers, stands), plan = model.rdp.unroll(), model.required_plan()
     first, names = np.flatnonzero(layers.layer_of() == 1).tolist(), StateNames(model)
-    share, behaved, seen = plan.occupancy(layers), behaviour_values(layers), arrivals(layers)
+    share, behaved = plan.occupancy(layers), behaviour_values(layers)
+    seen = arrivals(layers, before=max(first, default=0) + 1)
     for q in sorted(first, key=lambda q: (-round(float(share[q]), 9), q)):
         value, log = float(plan.values[q]), float(behaved[q])
         yield Start(names.state(int(stands[q])), float(share[q]), seen[q].common, seen[q].varies, value, log)

@@ -76,7 +76,8 @@ def episode_lengths(model: Model) -> EpisodeLengths | None:
 def tries(rdp: RDP) -> Int64:
     """Return the number of trials [Q, actions] of each action in each state of the log."""
     taken = np.zeros((rdp.n_states, rdp.alphabet.n_actions), np.int64)
-    np.add.at(taken.T, rdp.letters[:, 0], rdp.counts.T)
+    for rows in rdp.blocks():
+        np.add.at(taken[rows].T, rdp.letters[:, 0], rdp.counts[rows].T)
     return taken[:, PAD + 1 :]
 
 
