@@ -1,0 +1,69 @@
+"""Whether a narrow log predicts rewards better with all its columns than with those that were selected.
+
+In a log with few distinct observations, all columns can be used, and a column without enough evidence of its own may
+still help. So both automata are learned from one half of the episodes, and each predicts the rewards of the other half;
+all columns are kept if they are better by more than a standard error. docs/decisions/0043.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from suffice.automata.rdp import RDP
+from suffice.automata.state_tracker import StateTracker
+from suffice.data.alphabet import PAD
+from suffice.data.columnar import ColumnarLog
+from suffice.data.content import content_hashes
+from suffice.data.episodes import Episodes
+from suffice.kernels.array_types import Float
+from suffice.learning.adact_h import Settings
+from suffice.learning.columns.features import Feature, project
+from suffice.learning.stationary.learner import learn_stationary
+
+MOST_OBSERVATIONS = 64  # distinct observations of a narrow log
+FEWEST_DECISIONS = 20  # per distinct observation
+FEWEST_EPISODES = 20
+
+
+def prefer_all(log: ColumnarLog, selected: Sequence[Feature], settings: Settings) -> bool:
+    """Return whether a log is narrow, and its rewards are predicted better with all columns."""
+    if any(column.codes is None for column in log.columns) or log.n < FEWEST_EPISODES or log.horizon < 2:
+        return False
+    everything = project(log, [Feature(column.name) for column in log.columns])
+    size = len(everything.alphabet.observations)
+    if size > MOST_OBSERVATIONS or np.count_nonzero(log.decides) < FEWEST_DECISIONS * size:
+        return False
+    order = np.argsort(content_hashes(everything), kind="stable")
+    some, others = order[::2], order[1::2]
+    fewer = project(log, selected)
+    costs = [
+        reward_bits(learn_stationary(episodes.columns(some), settings).rdp, episodes.columns(others))
+        for episodes in (fewer, everything)
+    ]
+    gain = costs[0] - costs[1]
+    return float(gain.mean()) > float(gain.std()) / math.sqrt(len(gain))
+
+
+def reward_bits(rdp: RDP, episodes: Episodes) -> Float:
+    """Return [N], Σ log₂ 1/p of the rewards of each episode, given the state and the action.
+
+    Each state and action counts one more visit, in which rewards are as frequent as with this action in the whole log.
+    """
+    rewards, n = len(rdp.alphabet.rewards), rdp.alphabet.n_actions
+    seen = rdp.counts if rdp.cut is None else rdp.counts + rdp.cut
+    counts = np.zeros((rdp.n_states, n * rewards))
+    np.add.at(counts.T, rdp.letters[:, 0] * rewards + rdp.letters[:, 2], seen.T)
+    met: Float = counts.reshape(rdp.n_states, n, rewards)
+    usual = met.sum(axis=0) + 0.5
+    usual /= usual.sum(axis=1, keepdims=True)
+    places = StateTracker.of(rdp).along(episodes)
+    met = np.concatenate([met, np.zeros((int(places.max()) + 1, n, rewards))])[: max(rdp.n_states, places.max() + 1)]
+    cost = -np.log2((met + usual) / (met.sum(axis=2, keepdims=True) + 1))
+    total = np.zeros(episodes.n)
+    for t in range(1, episodes.horizon + 1):
+        action, _, reward = episodes.letters[episodes.word[t]].T
+        total += np.where(action > PAD, cost[places[t - 1], action, reward], 0.0)
+    return total
