@@ -38,7 +38,8 @@ def letter_hashes(log: Outline) -> UInt64:
     observations = ["", *(ascii([_canonical(value) for value in each]) for each in alphabet.observations)]
     rewards = [ascii(_canonical(reward)) for reward in alphabet.rewards]
     found = [
-        _hash(f"{actions[a]}\n{observations[o]}\n{rewards[r]}") if a != PAD else 0 for a, o, r in log.letters.tolist()
+        text_hash(f"{actions[a]}\n{observations[o]}\n{rewards[r]}") if a != PAD else 0
+        for a, o, r in log.letters.tolist()
     ]
     return np.array(found, np.uint64)
 
@@ -49,7 +50,8 @@ def _canonical(value: Value) -> Value:
     return int(value) if whole else value
 
 
-def _hash(text: str) -> int:
+def text_hash(text: str) -> int:
+    """Return a hash of 64 bits of a text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 

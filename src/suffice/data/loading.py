@@ -41,6 +41,7 @@ class Reading(NamedTuple):
     ids: Any = None  # [N] of the episodes, an Arrow array
     cut: int | None = None  # episodes that the horizon cuts; None if that is not known
     sizes: tuple[int, ...] = ()  # stored episodes of each log, if there are several
+    found: Any = None  # evidence for and against columns, if they were chosen (`models.column_choice`)
 
     @property
     def here(self) -> Episodes:

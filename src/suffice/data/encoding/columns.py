@@ -260,7 +260,7 @@ def find_columns(
     if observations is None:
         others = [name for name in table.names if name not in roles.values()]
         observations, notes = _observations(others, foreign=not set(OWN_NAMES) <= set(table.names))
-    if not observations:
+    if not observations and columns.observations != ():  # a model that uses no column names none
         table.refuse(
             "there are no observation columns. Add one, which may be constant, or name them with "
             f"{parameter('observations')}."

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from suffice.data.alphabet import MAX_LETTERS, PADDING, Alphabet, Value
 from suffice.data.encoding.binning import Binning, Bins, request_of
@@ -41,6 +42,7 @@ class EncoderData(msgspec.Struct, frozen=True):
     roles: dict[str, str]  # columns whose names are not the usual ones
     observations: list[str]
     kinds: dict[str, dict[str, Any]] = {}
+    offered: list[str] | UnsetType = UNSET  # all observation columns of the log, if some are not used
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Encoder:
         Names of the columns by role.
     kinds
         Column encoder of each column that is not a plain category.
+    offered
+        All observation columns of the log in order, if only some are used; empty if all are.
 
     Examples
     --------
@@ -66,6 +70,7 @@ class Encoder:
 
     columns: Columns = field(default_factory=Columns)
     kinds: Mapping[str, ColumnEncoder] = field(default_factory=dict)  # by column; all others are categories
+    offered: tuple[str, ...] = ()  # all columns that the log offers; empty: the observations are all
 
     @classmethod
     def of_features(cls, names: Sequence[str], kinds: Mapping[str, ColumnEncoder] | None = None) -> Encoder:
@@ -101,6 +106,11 @@ class Encoder:
         return self.columns.observations or ()
 
     @property
+    def ignored(self) -> tuple[str, ...]:
+        """The observation columns of the log that are not used, in order."""
+        return tuple(name for name in self.offered if name not in self.features)
+
+    @property
     def bins(self) -> dict[str, Bins]:
         """The bins of each binned column."""
         return {name: kind for name, kind in self.kinds.items() if isinstance(kind, Bins)}
@@ -113,10 +123,11 @@ class Encoder:
     def encode_observation(self, observation: Any) -> tuple[Value, ...]:
         """Return the symbols of one observation: a tuple of features as logged, a dict, or a single value.
 
-        A vector within a tuple stands for several features in order.
+        A vector within a tuple stands for several features in order. Columns that are not used may be present or
+        absent: a tuple has the values of all columns of the log, or of those that are used.
         """
         names, kinds = self.columns.observations or (), self.kinds
-        pairs = zip(values_of(observation, names), names, strict=True)
+        pairs = zip(values_of(observation, names, self.offered), names, strict=True)
         return tuple([kinds.get(name, CATEGORY).encode_value(value, name) for value, name in pairs])
 
     def legend(self, name: str) -> list[str]:
@@ -136,13 +147,13 @@ class Encoder:
     def to_data(self) -> EncoderData:
         """Convert to the form that a model file stores; the usual names of columns are left out."""
         kinds = {name: to_data(kind) for name, kind in self.kinds.items()}
-        return EncoderData(self.columns.unusual(), list(self.features), kinds)
+        return EncoderData(self.columns.unusual(), list(self.features), kinds, list(self.offered) or UNSET)
 
     @classmethod
     def from_data(cls, data: EncoderData) -> Encoder:
         """Convert from the form that a model file stores."""
         columns = Columns(**data.roles, observations=tuple(data.observations))
-        return cls(columns, {name: from_data(kind) for name, kind in data.kinds.items()})
+        return cls(columns, {name: from_data(kind) for name, kind in data.kinds.items()}, tuple(data.offered or ()))
 
 
 class Labelled(int):
@@ -251,6 +262,8 @@ def encode_table(
 
 def _combine(table: LogTable, features: Sequence[Coded[Value]]) -> Coded[tuple[Value, ...]]:
     """Number the whole observation of each row, in mixed radix, made dense feature by feature."""
+    if not features:
+        return Coded(np.zeros(table.rows, np.uint8), ((),))
     codes, size = features[0].codes, len(features[0].values)
     for feature in features[1:]:
         radix = len(feature.values)

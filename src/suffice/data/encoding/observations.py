@@ -18,11 +18,16 @@ from suffice.errors import LogError
 CONTAINER = re.compile(r"obs|observations?", re.IGNORECASE)  # a column of whole observations
 
 
-def values_of(observation: Any, names: Sequence[str]) -> list[Any]:
-    """Return the value of each feature: of a tuple in order, of a dict by name, or a single value."""
+def values_of(observation: Any, names: Sequence[str], offered: Sequence[str] = ()) -> list[Any]:
+    """Return the value of each feature: of a tuple in order, of a dict by name, or a single value.
+
+    A tuple may also have the values of all columns that were `offered`, of which the features are some.
+    """
     if isinstance(observation, Mapping):
         return [_entry(observation, name, names) for name in names]
     values = flat_values(observation)
+    if len(values) == len(offered) != len(names):
+        return [values[offered.index(name)] for name in names]
     if len(values) != len(names):
         raise LogError(
             f"observation: it has {len(values)} values, but the model reads {len(names)}. Pass one for each feature: "

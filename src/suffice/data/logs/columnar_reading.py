@@ -1,0 +1,176 @@
+"""Reading a log column by column, before it has an alphabet.
+
+Only one column is in memory in full at a time. Columns that cannot matter (constants), or that cannot be symbols
+(identifiers, text with too many values), are not read into the grid; the reason is part of the result. Of a large log
+only a sample of whole episodes is kept, chosen by their content, so that neither the order of the episodes nor their
+ids matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from suffice.data.alphabet import Value, in_order, plain, smallest_uint
+from suffice.data.columnar import ColumnarLog, LoggedColumn
+from suffice.data.content import content_hashes, text_hash
+from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn
+from suffice.data.encoding.tables import Coded, LogTable
+from suffice.data.logs.placement import GridLayout, lay_out, place_rows
+from suffice.data.logs.reading import ReadOptions, flat_table, read_table
+from suffice.kernels import columns as kernels
+from suffice.kernels.array_types import Array, Int64, Mask, UInt64
+
+FEW_VALUES = 16  # distinct numbers up to which a column is one of categories
+DENSE = 4  # distinct whole numbers are identifiers if their range is at most this multiple of their number
+SOME_VALUES = 64  # distinct whole numbers up to which they may be categories or be cut
+MOST_STEPS = 1 << 19  # steps, with padding, of the episodes that columns are chosen from
+
+Reason = Literal["constant", "identifier", "many values"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnarReading:
+    """The columns of a log, those that were left out with the reason, and how the given ones are encoded."""
+
+    log: ColumnarLog
+    offered: tuple[str, ...]  # all observation columns, in order
+    left_out: Mapping[str, Reason]
+    kinds: Mapping[str, ColumnEncoder]  # of columns that the caller bins
+    columns: Columns  # by role
+
+
+def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int = MOST_STEPS) -> ColumnarReading:
+    """Read the columns of an open log."""
+    table, columns, _ = flat_table(opened, how)
+    offered = columns.observations or ()
+    layout = lay_out(table, place_rows(table, columns, how.first_step), how.horizon, columns, how.drop_truncated)
+    without = replace(how, encoder=replace(how.encoder, columns=replace(columns, observations=()), like=None))
+    request = how.encoder.by_column(columns)
+    own = {name: kind for name, kind in how.encoder.kinds.items() if name in (columns.action, columns.reward)}
+    base, _ = read_table(opened, replace(without, encoder=replace(without.encoder, kinds=own)))
+    reader = _Reader(table, layout, request, how.max_values)
+    steps = (layout.horizon + 1) * layout.n
+    if steps > most_steps:
+        hashes = content_hashes(base)
+        for place, name in enumerate(offered):
+            hashes = hashes + reader.hashes(name, place)  # modulo 2**64
+        chosen = np.sort(np.argsort(hashes, kind="stable")[: max(1, most_steps // (layout.horizon + 1))])
+        chosen = chosen[np.argsort(hashes[chosen], kind="stable")]
+        base, reader = base.columns(chosen), replace(reader, chosen=chosen)
+    found: list[LoggedColumn] = []
+    left_out: dict[str, Reason] = {}
+    fitted: dict[str, ColumnEncoder] = {}
+    for name in offered:
+        column, kind = reader.read(name)
+        if isinstance(column, str):
+            left_out[name] = column
+        else:
+            found.append(column)
+        if kind != CATEGORY:
+            fitted[name] = kind
+    return ColumnarReading(ColumnarLog.of(base.compact(), found), offered, left_out, fitted, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads single columns onto the grid of decisions."""
+
+    table: LogTable
+    layout: GridLayout
+    kinds: Mapping[str, ColumnRequest]
+    max_values: int
+    chosen: Int64 | None = None  # episodes to keep; None: all
+
+    def read(self, name: str) -> tuple[LoggedColumn | Reason, ColumnEncoder]:
+        """Return a column or why it is left out, and how it is encoded if the caller says so."""
+        if name in self.kinds:
+            column = LogColumn(self.table, name, self.max_values)
+            kind = self.kinds[name].fit(column)
+            return self._categories(name, kind.encode(column)), kind
+        if _is_number(self.table.types[name]):
+            return self._numbers(name), CATEGORY
+        raw, distinct = self.table.distinct(name)
+        if len(distinct) > FEW_VALUES and self._identifies(self._kept(raw)):
+            return "identifier", CATEGORY
+        if len(distinct) > self.max_values:
+            return "many values", CATEGORY
+        return self._categories(name, CATEGORY.encode(LogColumn(self.table, name, self.max_values))), CATEGORY
+
+    def hashes(self, name: str, place: int) -> UInt64:
+        """Return a hash of the values of a column in each episode, [N]; 0 for text with too many values."""
+        if _is_number(self.table.types[name]):
+            of_row = (self.table.numbers(name) + 0.0).view(np.uint64)  # −0 is 0
+        else:
+            raw, distinct = self.table.distinct(name)
+            if len(distinct) > self.max_values:
+                return np.zeros(self.layout.n, np.uint64)
+            of_row = np.array([text_hash(str(value)) for value in distinct.to_pylist()], np.uint64)[raw]
+        return np.asarray(kernels.add_hashes(self.layout.select(of_row), self.layout.cell, self.layout.n, place + 1))
+
+    def _numbers(self, name: str) -> LoggedColumn | Reason:
+        numbers = self.table.numbers(name)
+        kept = self._kept(numbers)
+        distinct = np.unique(kept)
+        whole = bool((distinct == np.floor(distinct)).all())
+        if len(distinct) == 1:
+            return "constant"
+        counts = whole and distinct[-1] - distinct[0] < DENSE * len(distinct)
+        if counts and len(distinct) > FEW_VALUES and self._identifies(kept):
+            return "identifier"
+        grid = self._grid(numbers, np.float64)
+        if len(distinct) <= FEW_VALUES or (whole and len(distinct) <= SOME_VALUES):
+            column = self._categories(name, CATEGORY.encode(LogColumn(self.table, name, None)))
+            if isinstance(column, str) or len(distinct) <= FEW_VALUES:
+                return column
+            return replace(column, numbers=grid)
+        return LoggedColumn(name, numbers=grid)
+
+    def _categories(self, name: str, column: Coded[Value]) -> LoggedColumn | Reason:
+        values = in_order(column.values)
+        if len(values) == 1:
+            return "constant"
+        place = {value: code for code, value in enumerate(values)}
+        of_code = np.array([place[plain(value)] for value in column.values], smallest_uint(len(values)))
+        return LoggedColumn(name, self._grid(of_code[column.codes], of_code.dtype), values)
+
+    def _grid(self, rows: Array, kind: type | np.dtype[np.unsignedinteger]) -> Array:
+        """Return the values of the kept episodes on the grid, [H, N]."""
+        grid = np.zeros((self.layout.horizon, self.layout.n), kind)
+        grid.reshape(-1)[self.layout.cell] = self.layout.select(rows)
+        return grid if self.chosen is None else grid[:, self.chosen]
+
+    def _kept(self, rows: Array) -> Array:
+        """Return the values of the rows of the kept episodes."""
+        inside = self._inside
+        return self.layout.select(rows) if inside is None else self.layout.select(rows)[inside]
+
+    @property
+    def _inside(self) -> Mask | None:
+        if self.chosen is None:
+            return None
+        kept = np.zeros(self.layout.n, bool)
+        kept[self.chosen] = True
+        return np.asarray(kept[self.layout.cell % self.layout.n])
+
+    def _identifies(self, kept: Array) -> bool:
+        """Return whether every row, or every episode, has a value of its own."""
+        distinct, n = len(np.unique(kept)), self.layout.n if self.chosen is None else len(self.chosen)
+        if distinct == len(kept):
+            return True
+        if distinct != n:
+            return False
+        episode = self.layout.cell % self.layout.n
+        episode = episode if self._inside is None else episode[self._inside]
+        first = np.zeros(self.layout.n, kept.dtype)
+        first[episode] = kept
+        return bool((first[episode] == kept).all())
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
