@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from suffice.data.encoding.columns import Columns
     from suffice.data.streaming import ExternalReader
     from suffice.models.choices import Choices
+    from suffice.models.learn_options import LearnOptions
     from suffice.models.model import Model
 
 
@@ -161,7 +162,7 @@ def learn(
         refuse_other_choices(folder, describe_choices(choices))
     before = 0 if folder is None else stored_steps(folder)  # of an earlier run that was stopped
     with _reporting_checkpoint(folder if before else None):
-        learned = _learn(logs, options, earlier, choices, counting, folder)
+        learned = _learn(logs, options, earlier, choices, counting, folder, chosen)
     with _reporting_checkpoint(folder):
         learned.model.save(output)
     note_run(output, learned.seconds, peak_bytes(), logs, learned.model.warnings)
@@ -205,6 +206,7 @@ def _learn(
     choices: Choices,
     counting: AbstractContextManager[ExternalReader | None],
     checkpoint: Path | None,
+    chosen: LearnOptions,
 ) -> TimedRun:
     """Read the logs and learn, with progress bars."""
     from time import perf_counter
@@ -216,7 +218,7 @@ def _learn(
     with counting as elsewhere:
         with progress_bar(f"Reading {', '.join(logs)}", "rows") as progress:
             room = MemoryBudget(choices.settings.memory, choices.settings.threads, progress, elsewhere)
-            reading = read_logs(logs, options, earlier, room)
+            reading = read_logs(logs, options, earlier, room, (chosen, choices.settings))
         start = perf_counter()
         with progress_bar("Learning", "layers") as progress:
             model = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)

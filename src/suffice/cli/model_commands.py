@@ -92,7 +92,7 @@ def info(
 
 SUMMARISED = (
     "states", "promise", "needed", "plan", "verdict", "verdict_reasons", "memory", "columns", "columns_ignored",
-    "predicted", "lower_bound", "logged", "warnings", "memory_comparison",
+    "columns_evidence", "predicted", "lower_bound", "logged", "warnings", "memory_comparison",
 )  # fmt: skip
 
 
@@ -188,6 +188,7 @@ def compare(
     from suffice.automata.compare import compare as compare_rdps
     from suffice.automata.histories import show
     from suffice.domains.exact.automaton import NoAutomatonError, exact_rdp
+    from suffice.domains.observed_columns import observe_columns
     from suffice.models.model import Model
 
     loaded = Model.load(first)
@@ -195,8 +196,9 @@ def compare(
     named = names_domain_or_model(second)
     if named:
         finite, policy, horizon = domain_of(second, options, ours.horizon)
+        seen = observe_columns(finite, loaded.encoder)
         try:
-            theirs = exact_rdp(finite, horizon, policy, stationary=ours.stationary)
+            theirs = exact_rdp(seen, horizon, policy if seen is finite else None, stationary=ours.stationary)
         except NoAutomatonError as error:
             raise ModelError(f"{second}: there is no automaton to compare with. {error}") from error
     else:

@@ -6,7 +6,7 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from suffice.data.report import ReadReport
     from suffice.data.streaming import MemoryBudget
     from suffice.domains.finite import FiniteModel
+    from suffice.learning.adact_h import Settings
+    from suffice.models.learn_options import LearnOptions
     from suffice.models.log_options import LogOptions as ReadingOptions
     from suffice.models.model import Model
     from suffice.planning.controller import Controller
@@ -66,7 +68,10 @@ class LogOptions:
         "action, reward, weight, terminated, truncated, done, propensity. Default: usual names."
     )
     observations: str | None = None
-    "Observation columns, separated by commas. Default: all columns without a role."
+    (
+        "Observation columns, separated by commas; auto: those that tell what follows, with cuts of numbers; all: all "
+        "columns without a role. Default: all."
+    )
     bin: Repeated = ()
     (
         "COLUMN=K: replace a numeric column by K bins with equally many rows. Also K:width for bins of equal width, or "
@@ -278,17 +283,25 @@ def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Epis
     return read_as(log, reading_options(options).read_options(None if like is None else like.encoder))
 
 
-def read_logs(logs: Sequence[str], options: LogOptions, like: Model | None, room: MemoryBudget) -> Reading:
+def read_logs(
+    logs: Sequence[str],
+    options: LogOptions,
+    like: Model | None,
+    room: MemoryBudget,
+    learning: tuple[LearnOptions, Settings],
+) -> Reading:
     """Read several logs as one, as the options say, and otherwise with the encoder and horizon of a model."""
-    from suffice.data.loading import read_data
     from suffice.data.logs.datasets import Dataset
+    from suffice.models.column_choice import columns_chosen_by, read_for_learning
 
-    how = reading_options(options).read_options(None if like is None else like.encoder)
+    given = reading_options(options)
+    how = given.read_options(None if like is None else like.encoder)
     horizon = options.horizon
     if like is not None and horizon is None:
         horizon = like.rdp.horizon
     try:
-        return read_data(list(logs), how.encoder, horizon, room, how)
+        chosen_by = columns_chosen_by(given, learning[0], like)
+        return read_for_learning(list(logs), replace(how, horizon=horizon), room, learning[1], chosen_by, like)
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
             raise LogError(

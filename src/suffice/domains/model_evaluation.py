@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suffice.automata.rdp import RDP
+from suffice.data.encoding.encoder import Encoder
 from suffice.domains.domain import Domain
 from suffice.domains.evaluation import SimulationEstimates, refuse_other_alphabet, roll_out, summary
 from suffice.domains.exact.automaton import exact_rdp, optimal_value
 from suffice.domains.exact.values import evaluate as expected_values
 from suffice.domains.finite import FiniteModel
+from suffice.domains.observed_columns import observe_columns
 from suffice.domains.registry import DOMAINS, make
 from suffice.errors import SettingsError, SufficeError, did_you_mean, parameter
 from suffice.evidence.estimates import Estimate
@@ -209,18 +211,17 @@ def evaluate_in(
     finite = _finite_model(domain, horizon)
     names = names or ("the model", "the domain")
     plan = model.required_plan()
-    refuse_other_alphabet(model.rdp.alphabet, finite.alphabet, names)
-    policy = Controller.on_automaton(model.planned, finite.alphabet, plan.actions)
+    seen = observe_columns(finite, model.encoder)
+    refuse_other_alphabet(model.rdp.alphabet, seen.alphabet, names)
+    policy = Controller.on_automaton(model.planned, seen.alphabet, plan.actions)
     usual = finite.usual if behaviour is None else behaviour
     report = progress or (lambda done, of: None)
     if exact:
-        found, beside = (_expected(finite, each, horizon) for each in (policy, usual))
+        found, beside = _expected(seen, policy, horizon), _expected(finite, usual, horizon)
         unseen = 0.0
     else:
         rngs = [np.random.default_rng([seed, which]) for which in range(2)]
-        tried = roll_out(
-            finite, policy, horizon, episodes, rngs[0], model.planned, lambda done, of: report(done, 2 * of)
-        )
+        tried = roll_out(seen, policy, horizon, episodes, rngs[0], model.planned, lambda done, of: report(done, 2 * of))
         theirs = roll_out(
             finite, usual, horizon, episodes, rngs[1], progress=lambda done, of: report(of + done, 2 * of)
         )
@@ -239,12 +240,12 @@ def evaluate_in(
     )
 
 
-def automaton_like(domain: Domain | FiniteModel | str, rdp: RDP) -> RDP:
-    """Return the exact automaton of a domain, of the kind and horizon of a learned one."""
+def automaton_like(domain: Domain | FiniteModel | str, rdp: RDP, encoder: Encoder) -> RDP:
+    """Return the exact automaton of a domain, of the kind, horizon and observation columns of a learned one."""
     if isinstance(domain, str) and not names_domain(domain) and Path(domain).is_file():
         raise SettingsError(f"{domain}: this is a file, not a domain. Load the model first: suffice.load({domain!r}).")
     domain = make(domain) if isinstance(domain, str) else domain
-    finite = _finite_model(domain, rdp.horizon)
+    finite = observe_columns(_finite_model(domain, rdp.horizon), encoder)
     return exact_rdp(finite, rdp.horizon, stationary=rdp.stationary)
 
 

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from suffice.data.alphabet import Alphabet
 from suffice.data.content import BYTES_TO_CHOOSE
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
-from suffice.data.loading import Data, Reading, read_data, sources_of
+from suffice.data.loading import Data, Reading, sources_of
 from suffice.data.log import ITSELF, ExternalLog, Log, digest
 from suffice.data.memory_limit import limit_memory
 from suffice.data.streaming import MemoryBudget
@@ -33,6 +34,7 @@ from suffice.evidence.languages import Family
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage, checkpoint_in, refuse_other_choices
 from suffice.learning.adact_h import Learned, Settings
 from suffice.models.choices import Choices, describe_choices
+from suffice.models.column_choice import columns_chosen_by, read_for_learning
 from suffice.models.held_out import learned_from
 from suffice.models.learn_options import LearnOptions, Stationary
 from suffice.models.log_options import MAX_VALUES, LogOptions
@@ -142,7 +144,8 @@ def learn(
         Names of columns by role: a `Columns`, a dict, or text such as "episode=patient,action=drug". Default: the
         usual names.
     observations
-        Names of the observation columns, as a list or separated by commas. Default: all other columns.
+        Names of the observation columns, as a list or separated by commas; "auto": the columns that tell what follows
+        (docs/theory.md, section 12), with cuts of numbers; "all" (default): all other columns.
     horizon
         Cut longer episodes to this many decisions. Default: the longest episode.
     bins
@@ -249,7 +252,8 @@ def learn(
     chosen.refuse(*sources)
     with chosen.reading() as elsewhere:
         room = MemoryBudget(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
-        read = read_data(data, how.encoder, horizon, room, how)
+        chosen_by = columns_chosen_by(log, options, earlier)
+        read = read_for_learning(data, replace(how, horizon=horizon), room, choices.settings, chosen_by, earlier)
         return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))
 
 
@@ -280,6 +284,8 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, stage: Che
     model = Model.of(
         result, read.episodes, encoder=read.encoder, held_out=share or 0.0, logs=read.digests, compared=compared
     )
+    if read.found is not None:
+        model = replace(model, about=structs.replace(model.about, columns_found=read.found))
     return replace(model, warnings=log_warnings(read.episodes, read.encoder))
 
 

@@ -1,13 +1,14 @@
 """Details of a model as text: what `suffice learn --why` prints, and `model.why()` returns.
 
-Guarantee, refinement, languages needed and the forecast of the plan as sentences; then examples of events that
-distinguish states, and of merges that more episodes might undo.
+Guarantee, refinement, languages needed, the forecast of the plan and the evidence for columns as sentences; then
+examples of events that distinguish states, and of merges that more episodes might undo.
 """
 
 from __future__ import annotations
 
 from suffice.automata.describe import describe_witness, show_pair
 from suffice.errors import parameter, visible
+from suffice.models.column_texts import column_sentences
 from suffice.models.memory_texts import comparison_lines
 from suffice.models.model import Model
 from suffice.models.sentences import needed_sentence, plan_sentence
@@ -23,6 +24,7 @@ def detail_sentences(model: Model) -> list[str]:
         needed_sentence(about),
         forced if about.forced_share else "",
         plan_sentence(about),
+        *column_sentences(about),
     )
     return [sentence for sentence in found if sentence]
 

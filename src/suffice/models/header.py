@@ -20,6 +20,7 @@ from suffice.evidence.languages import BEYOND
 from suffice.evidence.statistic import AdaptiveReport
 from suffice.learning.adact_h import Criterion, Learned
 from suffice.learning.stationary.learner import DEPTH_NAMES
+from suffice.models.column_findings import ColumnsFound
 from suffice.planning.memory_comparison import MemoryComparison
 from suffice.planning.regorl import Solution
 from suffice.planning.verdict import Code, Reason
@@ -137,6 +138,7 @@ class Header(msgspec.Struct, frozen=True):
     compared: ComparedMemories | UnsetType = UNSET  # only if the kind of memory was not given
     log_content: str | UnsetType = UNSET  # the same, by an earlier version that held out episodes by position
     log_hashes: list[str] | UnsetType = UNSET  # hash of each log; only if there are several
+    columns_found: ColumnsFound | UnsetType = UNSET  # only if columns were chosen by the data
 
 
 def header_of(

@@ -80,6 +80,16 @@ class LearnOptions:
                 f"{error} What is not given here is taken from the earlier model, {parameter('like')}."
             ) from error
 
+    @property
+    def chooses_algorithm(self) -> bool:
+        """Return whether a test, a level of layers or a split is given: then the paper's algorithm uses all columns."""
+        if self.split or any(value is not None for value in (self.family, self.bound)):
+            return True
+        level = self.delta is not None or self.confidence is not None
+        if level and self.stationary not in (True, "yes", "auto"):
+            return True
+        return self.metric not in (None, LanguageCounts().options.metric) or bool(self.cut) or self.settings is not None
+
     def _choices(self, like: Model | None) -> Choices:
         usual = Choices() if like is None else Choices.of(like)
         stationary = usual.stationary if self.stationary is None else _stationary(self.stationary)

@@ -19,6 +19,7 @@ from suffice.data.logs.schema import read_schema
 from suffice.errors import LogError, SettingsError, did_you_mean, parameter
 
 MAX_VALUES = ReadOptions().max_values
+AUTO, ALL = "auto", "all"  # instead of names of observation columns: those that matter, or all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +49,15 @@ class LogOptions:
             max_values=self.max_values,
         )
 
+    def chooses_columns(self, usual: bool) -> bool:
+        """Return whether the data choose the observation columns: if the caller says so or, if `usual`, does not."""
+        if self.observations == AUTO:
+            return True
+        return usual and self.observations is None and self.schema is None and self._columns().observations is None
+
     def _columns(self) -> Columns:
         columns = Columns.of(self.columns)
-        if self.observations is None:
+        if self.observations is None or self.observations in (AUTO, ALL):
             return columns
         return Columns.of(None, self.observations).over(columns)
 
@@ -71,7 +78,7 @@ class LogOptions:
         ReadOptions(horizon=self.horizon)  # refuses an invalid horizon
         usual = LogOptions()
         for name in ("columns", "observations", "drop_truncated", "max_values", "schema"):
-            if getattr(self, name) != getattr(usual, name):
+            if getattr(self, name) not in (getattr(usual, name), ALL):
                 raise SettingsError(
                     f"{parameter(name)} takes effect when a log is read, and Episodes are read already. Pass it to "
                     "read_log."

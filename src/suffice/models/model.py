@@ -459,7 +459,7 @@ class Model:
         """
         rdp = other.rdp if isinstance(other, Model) else other
         if not isinstance(rdp, RDP):
-            rdp = _load("domains.model_evaluation:automaton_like")(rdp, self.rdp)
+            rdp = _load("domains.model_evaluation:automaton_like")(rdp, self.rdp, self.encoder)
         return compare(self.rdp, rdp)
 
     def undecided(self) -> list[BorderlineMerge]:

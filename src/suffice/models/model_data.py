@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from msgspec import to_builtins
 
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.automata.state_summary import arrivals
@@ -49,6 +50,7 @@ def model_dict(model: Model, seconds: float | None = None, peak_bytes: int | Non
         "log_hash": about.log_hash,
         "version": about.version,
         **summary_json(model.rdp, about),
+        **({"columns_evidence": to_builtins(about.columns_found)} if about.columns_found else {}),
         "warnings": [warning.to_dict() for warning in model.warnings],
     }
 

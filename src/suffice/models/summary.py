@@ -17,6 +17,7 @@ from suffice.errors import parameter, spelled
 from suffice.evidence.estimates import Estimate
 from suffice.evidence.guarantees import Promise
 from suffice.learning.borderline import BorderlineMerge
+from suffice.models.column_texts import columns_text, ignored_columns
 from suffice.models.header import Header, Planned
 from suffice.models.memory_texts import added_text, memory_of, memory_text
 from suffice.models.sentences import forecast_of
@@ -30,7 +31,6 @@ _DECISIVE = {  # reasons that precede the expected return
     "too_rare": "most histories are too rare to distinguish states; ",
 }
 WEAK = 0.8  # probability of no false split, below which the guarantee is weak
-MOST_COLUMNS = 10  # column names that are listed
 ADVICE = {"follow": "Follow the plan", "no difference": "No difference", "keep": "Keep the logged behaviour"}
 
 
@@ -40,7 +40,7 @@ def summary_rows(rdp: RDP, about: Header, details: str) -> list[Row]:
     if about.plan is not None:
         rows.append(("Logged return", _logged(about.plan)))
     rows += [*_labelled("Memory", [*filter(None, (memory_text(rdp, about), added_text(about)))])]
-    rows.append(("Columns", _columns_text(about)))
+    rows.append(("Columns", columns_text(about)))
     guarantees = [_guarantee_text(about.promise, details), *_proof_texts(about, details)]
     return rows + _labelled("Guarantee", guarantees)
 
@@ -61,7 +61,7 @@ def summary_json(rdp: RDP, about: Header) -> dict[str, Any]:
         "memory": memory_of(rdp, about),
         "memory_comparison": to_builtins(about.compared) if about.compared else None,
         "columns": _columns(about),
-        "columns_ignored": [],
+        "columns_ignored": ignored_columns(about),
         "predicted": plan and _finite(plan.predicted),
         "lower_bound": None if plan is None or plan.lower_bound is None else _finite(plan.lower_bound),
         "logged": plan and _finite(plan.behaviour_value),
@@ -138,23 +138,6 @@ def _columns(about: Header) -> list[dict[str, Any]]:
         values = {"cuts": list(kind["edges"])} if "edges" in kind else {"groups": kind.get("groups")}
         found.append({"name": name, "kind": kind["kind"], **values})
     return found
-
-
-def _columns_text(about: Header) -> str:
-    observed = about.encoder.observations
-    listed = [_column_text(about, name) for name in observed[:MOST_COLUMNS]]
-    if (more := len(observed) - MOST_COLUMNS) > 0:
-        listed.append(f"and {more} more")
-    role_of = {about.encoder.roles.get(role, role): role for role in ("action", "reward")}
-    for name in about.encoder.kinds:
-        if name not in observed:
-            listed.append(f"{role_of.get(name, 'column')} {_column_text(about, name)}")
-    return ", ".join(listed)
-
-
-def _column_text(about: Header, name: str) -> str:
-    edges = about.encoder.kinds.get(name, {}).get("edges")
-    return name if edges is None else f"{name} ({len(edges) + 1} bins)"
 
 
 def _guarantee_text(promise: Promise, details: str) -> str:

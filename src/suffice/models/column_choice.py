@@ -1,0 +1,157 @@
+"""Choose the observation columns of a log before it is read: what `observations="auto"` does.
+
+The log is read column by column (`data.logs.columnar_reading`), `learning.columns` finds the columns and cuts that
+matter, and the result is a request for an encoder of these columns, with which the log is then read like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from suffice.data.alphabet import Value
+from suffice.data.columnar import ColumnarLog
+from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.columns import text_columns
+from suffice.data.encoding.kinds import ColumnRequest
+from suffice.data.episodes import Episodes
+from suffice.data.loading import Data, Reading, read_data, sources_of
+from suffice.data.logs.columnar_reading import ColumnarReading, read_columnar
+from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.reading import ReadOptions
+from suffice.data.logs.sources import open_table
+from suffice.data.streaming import MemoryBudget
+from suffice.errors import SettingsError, parameter
+from suffice.learning.adact_h import Settings
+from suffice.learning.columns.cuts import readable_cuts
+from suffice.learning.columns.features import Feature
+from suffice.learning.columns.narrow import prefer_all
+from suffice.learning.columns.selection import DELTA, Candidate, ColumnSelection, select_columns
+from suffice.models.column_findings import ColumnExample, ColumnFinding, ColumnsFound
+from suffice.models.learn_options import LearnOptions
+from suffice.models.log_options import LogOptions
+from suffice.models.model import Model
+
+ChosenBy = Literal["caller", "data", "data if possible"]
+USUALLY = False  # whether the data choose columns unless the caller names some, or a test
+
+
+def columns_chosen_by(log: LogOptions, options: LearnOptions, like: Model | None) -> ChosenBy:
+    """Return who chooses the observation columns: the caller, the data, or the data where that is possible."""
+    if like is not None or not log.chooses_columns(USUALLY and not options.chooses_algorithm):
+        return "caller"
+    return "data" if log.observations is not None else "data if possible"
+
+
+def read_for_learning(
+    data: Data, how: ReadOptions, room: MemoryBudget, settings: Settings, chosen_by: ChosenBy, like: Model | None = None
+) -> Reading:
+    """Read logs with the columns that the caller names, or those that the first log shows to matter."""
+    sources = sources_of(data)
+    problem = None if chosen_by == "caller" or not sources else _cannot_choose(sources[0], room)
+    if problem is not None and chosen_by == "data":
+        raise SettingsError(
+            f"{parameter('observations', 'auto')}: {problem}, so columns cannot be chosen. Name them, or use "
+            f"{parameter('observations', 'all')}."
+        )
+    if chosen_by == "caller" or problem is not None or not sources:
+        read = read_data(data, how.encoder, how.horizon, room, how)
+        same = like is not None and read.encoder.features == like.encoder.features
+        return read._replace(encoder=replace(read.encoder, offered=like.encoder.offered)) if same and like else read
+    columnar = read_columnar(open_table(sources[0], text_columns(how.encoder.columns, how.schema)), how)
+    selection = select_columns(columnar.log, DELTA, settings)
+    return _read_with(data, how, room, columnar, selection, settings)
+
+
+def _cannot_choose(source: Any, room: MemoryBudget) -> str | None:
+    """Return why columns cannot be chosen from a source."""
+    if isinstance(source, Episodes):
+        return "Episodes have been read already"
+    if room.elsewhere is not None:
+        return "workers do not choose columns"
+    dataset = Dataset.of(source)
+    if dataset is not None and not room.holds(dataset):
+        return "the log is larger than memory"
+    return None
+
+
+def _read_with(
+    data: Data,
+    how: ReadOptions,
+    room: MemoryBudget,
+    columnar: ColumnarReading,
+    selection: ColumnSelection,
+    settings: Settings,
+) -> Reading:
+    """Read the log with an encoder of the selected columns, or of all columns of a narrow log."""
+    log, features = columnar.log, selection.features
+    every = tuple(Feature(column.name) for column in log.columns if column.codes is not None)
+    whole = len(features) < len(every) == len(columnar.offered) and prefer_all(log, features, settings)
+    features = every if whole else features
+    cuts = {f.column: readable_cuts(log, f) for f in features if f.cuts}
+    own = {name: kind for name, kind in how.encoder.kinds.items() if name not in columnar.offered}
+    own = {name: kind for name, kind in own.items() if not _is_vector(name, columnar.offered)}
+    kinds: dict[str, ColumnRequest] = {name: Bins(edges) for name, edges in cuts.items()}
+    kinds |= {f.column: columnar.kinds[f.column] for f in features if f.column in columnar.kinds}
+    names = tuple(feature.column for feature in features)
+    request = replace(how.encoder, columns=replace(how.encoder.columns, observations=names), kinds=own | kinds)
+    reading = read_data(data, request, how.horizon, room, replace(how, encoder=request))
+    encoder = replace(reading.encoder, offered=columnar.offered if names != columnar.offered else ())
+    return reading._replace(encoder=encoder, found=_found(columnar, selection, whole))
+
+
+def _is_vector(name: str, offered: tuple[str, ...]) -> bool:
+    """Return whether a name stands for several of the observation columns."""
+    return any(column.startswith(f"{name}.") for column in offered)
+
+
+def _found(columnar: ColumnarReading, selection: ColumnSelection, whole: bool) -> ColumnsFound:
+    """Convert a selection to the form that a model stores."""
+    log = columnar.log
+    return ColumnsFound(
+        delta=selection.delta,
+        episodes=log.n,
+        kept_all=whole,
+        chosen=[_finding(log, one) for one in selection.chosen],
+        others=[_finding(log, one) for one in selection.others],
+        dropped=list(selection.dropped),
+        left_out=dict(columnar.left_out),
+        pairs=selection.pairs,
+    )
+
+
+def _finding(log: ColumnarLog, one: Candidate) -> ColumnFinding:
+    return ColumnFinding(
+        columns=[feature.column for feature in one.features],
+        log_e=max(one.log_e, -1e6),
+        threshold=one.threshold,
+        tells=one.tells,
+        example=_example(log, one),
+    )
+
+
+def _example(log: ColumnarLog, one: Candidate) -> ColumnExample | None:
+    """Convert an example to the values of the log."""
+    found = one.example
+    if found is None:
+        return None
+    alphabet = log.base.alphabet
+    reward = None if found.reward is None else alphabet.rewards[found.reward]
+    values = [_values(log, one.features, code) for code in (found.value, found.other)]
+    action = alphabet.action(found.action)
+    assert action is not None  # an action follows every arrival
+    return ColumnExample(action, reward, values[0], values[1], found.k1, found.n1, found.k2, found.n2)
+
+
+def _values(log: ColumnarLog, features: tuple[Feature, ...], code: int) -> list[list[float | None] | Value]:
+    """Return the value of each feature in a combination: a value of the log, or the limits of a range."""
+    found: list[list[float | None] | Value] = []
+    for feature in reversed(features):
+        size = len(log.column(feature.column).values) if feature.cuts is None else len(feature.cuts) + 1
+        code, here = divmod(code, size)
+        if feature.cuts is None:
+            found.append(log.column(feature.column).values[here])
+        else:
+            limits = [None, *readable_cuts(log, feature), None]
+            found.append([limits[here], limits[here + 1]])
+    return found[::-1]
