@@ -112,6 +112,26 @@ def test_learn_works_in_the_smallest_address_space(here: Path) -> None:
     assert (ran.code, ran.err) == (0, "") and (here / "b.model").read_bytes() == (here / "a.model").read_bytes()
 
 
+@pytest.mark.parametrize(
+    "size", [1_800_000, *(pytest.param(n, marks=pytest.mark.long) for n in (1_600_000, 1_700_000))]
+)
+def test_check_works_in_an_address_space_that_has_room_for_one_large_reservation(here: Path, size: int) -> None:
+    """An allocator that reserves a gibibyte left too little for other libraries, which failed or hung."""
+    ran = started("check log.csv --seconds 1", limit=limited_to(size << 10))
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_is_space_short_if_not_even_that_can_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(path: Path) -> str:
+        raise MemoryError
+
+    monkeypatch.setattr(Path, "read_text", no_memory)
+    monkeypatch.setattr(environment, "address_limit", lambda: 1 << 30)
+    assert environment.is_space_short()
+    monkeypatch.setattr(environment, "address_limit", lambda: None)
+    assert not environment.is_space_short()
+
+
 LOOPS = {
     "learn loop.csv -o b.model": "loop.csv: this is a link to other.csv, which does not exist",
     "learn log.csv loop.csv -o b.model": "loop.csv: this is a link to other.csv, which does not exist",

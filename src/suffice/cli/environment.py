@@ -37,6 +37,8 @@ def prepare() -> str:
     # Each thread of a linear algebra library maps memory of its own; some hang if they do not get it.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+    # Other allocators of Arrow reserve a gibibyte at once; libraries that then get no memory fail or hang.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     return ""
 
 
@@ -49,10 +51,10 @@ def address_limit() -> int | None:
 def is_space_short() -> bool:
     """Return whether the process has used nearly all of a limited address space."""
     limit = address_limit()
-    with contextlib.suppress(OSError):  # systems other than Linux
+    with contextlib.suppress(OSError, MemoryError):  # systems other than Linux, and no memory even for this
         peak = re.search(r"VmPeak:\s+(\d+) kB", Path("/proc/self/status").read_text())
         return limit is not None and peak is not None and 1024 * int(peak[1]) >= NEARLY * limit
-    return False
+    return limit is not None
 
 
 def is_unicode(stream: object) -> bool:
