@@ -47,7 +47,14 @@ def limit_memory(size: int | str | None) -> Iterator[None]:
     ...     model.explore("corridor.html").name
     'corridor.html'
     """
-    token = _limit.set(_limit.get() if size is None else memory_bytes(size))
+    with within_memory(_limit.get() if size is None else memory_bytes(size)):
+        yield
+
+
+@contextlib.contextmanager
+def within_memory(size: int | None) -> Iterator[None]:
+    """Limit the memory to a number of bytes that was checked before; see `limit_memory`."""
+    token = _limit.set(size)
     try:
         yield
     finally:

@@ -24,7 +24,7 @@ from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
 from suffice.data.loading import Data, Reading, sources_of
 from suffice.data.log import ITSELF, ExternalLog, Log, digest
-from suffice.data.memory_limit import limit_memory
+from suffice.data.memory_limit import within_memory
 from suffice.data.streaming import MemoryBudget
 from suffice.engines.engine import EngineChoice, EngineOptions, engine_of
 from suffice.engines.tables import ENGINES, USUAL_ENGINE
@@ -273,7 +273,7 @@ def learn_model(
 ) -> Model:
     """Learn a model from a log that has been read."""
     stages = nullcontext(NO_CHECKPOINT) if checkpoint is None else checkpoint_in(checkpoint, _describe(read, choices))
-    with limit_memory(choices.settings.memory), stages as stage:
+    with within_memory(choices.settings.memory), stages as stage:
         return _learn_model(read, choices, progress, stage)
 
 
