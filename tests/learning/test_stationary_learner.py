@@ -50,7 +50,7 @@ def test_round_treats_weights_like_repeated_episodes_in_first_choice(seed: int) 
     start = [one_round(steps, last_observation(steps), Settings(delta=0.2)).choices[0] for steps in (light, heavy)]
     assert start[0] == start[1]
     tau = one_round(light, last_observation(light), Settings(delta=0.2)).tau
-    priors = [_Pass(steps, tau, {})._ln_prior(0, 0, [0]) for steps in (light, heavy)]
+    priors = [_Pass(steps, tau, {}).ln_prior(0, 0) for steps in (light, heavy)]
     assert priors[0] == pytest.approx(priors[1])
 
 
@@ -437,4 +437,4 @@ def test_round_run_moves_every_pointer_to_the_end() -> None:
     steps = PointerLog.of(log(6))
     done = Round(steps, Labelling(steps, last_observation(steps)), lambda i: 0.3, 0.0, {})
     done.run()
-    assert (done._at == steps.horizon).all() and not done._scratch.twice.any(), "the scratch table is cleared"
+    assert (done._at == steps.horizon).all() and not any(part.any() for part in done._room[:4]), "tables are cleared"

@@ -19,6 +19,7 @@ from suffice.automata.histories import show_symbol
 from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import STOP
 from suffice.data.episodes import Episodes
+from suffice.kernels import stationary
 from suffice.kernels.stationary import side_of
 from suffice.learning.adact_h import Settings
 from suffice.learning.borderline import BORDERLINE_SHARE
@@ -137,7 +138,8 @@ def test_round_agrees_with_oracle(case: Any, how: Settings) -> None:
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_round_compares_sample_of_large_candidates_first(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("suffice.learning.stationary.pointers", "oracle.stationary"):
-        monkeypatch.setattr(f"{module}.FIRST_COMPARED", 6)
+        monkeypatch.setattr(f"{module}.EARLY_TESTS", ((3, 1 / 8), (6, 1 / 4)))
+        monkeypatch.setattr(f"{module}.EARLY_FROM", 2)
     steps = PointerLog.of(log(case))
     for how in (LEVELS[1], Settings(delta=0.2, strict=True)):
         found = one_round(steps, last_observation(steps), how)
@@ -235,18 +237,18 @@ def test_settling_scores_agree_with_oracle(case: Any) -> None:
     steps, by_hand = PointerLog.of(log(case)), spelled(case)
     tau = one_round(steps, last_observation(steps), Settings(delta=0.3)).tau
     fast, slow = _Pass(steps, tau, {}), SlowPass(by_hand, in_symbols(tau, case), len(tau), {})
-    states = np.arange(len(tau))
-    for state, y, episodes, at in steps.transitions(fast._path):
+    for state, y, episodes, at in steps.transitions(stationary.trace(fast.beliefs.whole, steps.walked)):
         if not steps.ends()[y]:
             symbol, visits = by_hand.symbols[y], list(zip(episodes.tolist(), at.tolist(), strict=True))
-            assert fast._ln_prior(state, y, [y]) == pytest.approx(slow.ln_prior(state, symbol, [symbol]), rel=1e-9)
-            likelihoods = fast._likelihoods(episodes, at + 1, states)
+            prior = fast.ln_prior(state, y)
+            assert prior == pytest.approx(slow.ln_prior(state, symbol, [symbol]), rel=1e-9)
+            likelihoods = [fast.ln_likelihood(state, y, s) for s in range(len(tau))]
             assert likelihoods == pytest.approx([slow.ln_likelihood(s, visits) for s in range(len(tau))], rel=1e-9)
 
 
 def test_settle_scores_only_likeliest_of_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("suffice.learning.stationary.settling", "oracle.settling"):
-        for name, value in (("FEW_VISITS", 3), ("BEST_STATES", 2), ("VISITS", 9), ("SOON", 2)):
+        for name, value in (("FIRST_FEW", (2, 3)), ("FEW", (3, 2)), ("VISITS", 9), ("MOST_STEPS", 40), ("SOON", 2)):
             monkeypatch.setattr(f"{module}.{name}", value)
     for case in SOME:
         steps = PointerLog.of(log(case))

@@ -13,7 +13,8 @@ from .spelled_log import ALIKE, END, SPECIAL, START, Edge, Letter, Log, Symbol, 
 
 Excluded = Mapping[Edge, set[int]]  # states to which a transition must not lead
 
-PASSES, VISITS, FEW_VISITS, SOON, BEST_STATES = 5, 2000, 50, 20, 8
+PASSES, VISITS, MOST_STEPS, SOON = 5, 2000, 1 << 15, 20
+FIRST_FEW, FEW = (8, 32), (50, 8)  # visits, and states that are chosen by them
 
 
 class Pass:
@@ -38,7 +39,7 @@ class Pass:
         taken: dict[int, dict[Symbol, list[Visit]]] = {}
         for (state, symbol), visits in self.log.transitions(self.paths).items():
             if symbol[1] != STOP:
-                taken.setdefault(state, {})[symbol] = visits[:VISITS]
+                taken.setdefault(state, {})[symbol] = visits[: min(VISITS, max(FEW[0], MOST_STEPS // self.log.horizon))]
         given = dict(self.tau)
         for state, of_symbol in taken.items():
             free = [symbol for symbol in of_symbol if len(self._possible(state, [symbol])) > 1]
@@ -72,10 +73,11 @@ class Pass:
         priors = [self.ln_prior(state, y, symbols) for y in symbols]
         prior = [math.fsum(column) for column in zip(*priors, strict=True)]
         now, states = self.tau.get((state, symbols[0])), self._possible(state, symbols)
-        if len(visits) > FEW_VISITS and len(states) > BEST_STATES:
-            rough = {s: self.ln_likelihood(s, visits[:FEW_VISITS], SOON) + prior[s] for s in states}
-            few = sorted(states, key=lambda s: -rough[s])[:BEST_STATES]
-            states = sorted({*few, *([now] if now in states else [])})
+        for few, kept in (FIRST_FEW, FEW):
+            if len(states) > kept and (len(visits) > few or kept > FEW[1]):
+                rough = {s: self.ln_likelihood(s, visits[:few], SOON) + prior[s] for s in states}
+                best_few = sorted(states, key=lambda s: -rough[s])[:kept]
+                states = sorted({*best_few, *([now] if now in states else [])})
         score = {s: self.ln_likelihood(s, visits) + prior[s] for s in states}
         best = max(states, key=lambda s: score[s])
         return now if now in score and score[best] <= score[now] + SAME else best

@@ -25,10 +25,11 @@ Difference = tuple[Cell, tuple[int, int], tuple[int, int]]  # (count, total) in 
 Which = Callable[[Edge, list[int]], int]
 
 DEPTH = 3
-FIRST_COMPARED = 2048  # episodes of a large candidate that are compared first
+EARLY_TESTS = ((16, 1 / 32), (128, 1 / 32), (2048, 1 / 16))  # episodes that are compared first, with shares of δ
+EARLY_FROM = 4  # of candidates with more than this many times the episodes
 FEWEST_COMPARED = 5  # episodes of a candidate that is tested; smaller ones join the most similar state
 FRESH = 1.1  # a transition is tested again if its episodes have grown by this factor
-ROUNDS = 8
+ROUNDS, IN_VAIN = 8, 2
 LARGEST = 1 << 20  # entries of a table that counts how often an observation came
 
 
@@ -80,9 +81,12 @@ def first_reference(log: Log) -> Tau:
     return fine if description(log, fine) < description(log, coarse) / 2 else coarse
 
 
-def description(log: Log, tau: Tau) -> float:
-    """Return Σ ln 1/p of outcomes given label and action, plus ½ ln N per free frequency; the last step is separate."""
-    tables: dict[object, Counter[Letter]] = defaultdict(Counter)
+def description(log: Log, tau: Tau, choices: bool = False) -> float:
+    """Return Σ ln 1/p of outcomes given label and action, plus ½ ln N per free frequency; the last step is separate.
+
+    With `choices` also that of actions given the label.
+    """
+    tables: dict[object, Counter[object]] = defaultdict(Counter)
     total = 0
     for word, weight in zip(log.words, log.weights, strict=True):
         m = 0
@@ -91,6 +95,8 @@ def description(log: Log, tau: Tau) -> float:
             total += weight
             if a not in (DUMMY, PAD):
                 tables[m, a, o is None][letter] += weight
+                if choices:
+                    tables[m][a] += weight
             m = tau.get((m, (a, o or 0)), 0)
     cost = math.fsum(-k * math.log(k / sum(t.values())) for t in tables.values() for k in t.values())
     return cost + sum(len(t) - 1 for t in tables.values()) * math.log(max(total, 2)) / 2
@@ -339,14 +345,16 @@ class Round:
             return Choice(state, symbol, n, self.which(edge, alike), promoted=False)
         delta = self.level(len(self.tests))
         self.tests.append(delta)
-        threshold = -math.log(delta)
-        if len(members) > FIRST_COMPARED:  # some first, then all for undecided states; both share δ
-            threshold += math.log(2)
-            some = dict(sorted(members.items())[:: math.ceil(len(members) / FIRST_COMPARED)])
-            evidence, _ = self._evidence(some, self._worth_comparing(edge, some, others, threshold))
-            others = [s for s in evidence if evidence[s] < threshold] or [min(evidence, key=lambda s: evidence[s])]
-        else:
-            others = self._worth_comparing(edge, members, others, threshold)
+        rest = 1.0
+        for size, share in EARLY_TESTS:  # some episodes first, then more for undecided states; all tests share δ
+            if len(members) > EARLY_FROM * size:
+                some = dict(sorted(members.items())[:: math.ceil(len(members) / size)])
+                early = -math.log(delta * share)
+                evidence, _ = self._evidence(some, self._worth_comparing(edge, some, others, early))
+                others = [s for s in evidence if evidence[s] < early] or [min(evidence, key=lambda s: evidence[s])]
+                rest -= share
+        threshold = -math.log(delta * rest)
+        others = self._worth_comparing(edge, members, others, threshold)
         evidence, found = self._evidence(members, others)
         possible = {s: f.balance for s, f in found.items() if evidence[s] < threshold}
         self.distinct[edge] = set(states) - set(possible)
@@ -447,18 +455,23 @@ class Found:
 
 
 def rounds(log: Log, level: Callable[[int], float], strict: bool = False) -> Found:
-    """Run rounds until an automaton recurs."""
+    """Run rounds until an automaton recurs or two do not improve; return that of the shortest description."""
     reference = first_reference(log)
     apart: dict[Edge, Edge] = {}
-    found: list[Found] = []
+    best: Found | None = None
+    shortest, in_vain = math.inf, 0
     shapes: list[object] = []
     for i in range(ROUNDS):
         done = Round(log, Labels(log, reference), level, 0.0, apart, strict).run(again=not strict)
-        found.append(Found(settle(log, done.tau, done.n_states, done.excluded()), done))
-        apart = found[-1].apart if i else {}
-        shapes.append((frozenset(apart.items()), found[-1].shape()))
-        if shapes[-1] in shapes[:-1]:
-            recurring = found[shapes.index(shapes[-1]) :]
-            return min(reversed(recurring), key=lambda f: (len(f.apart), len(f.reached())))
-        reference = complete(with_ends(found[-1].tau, done.n_states, log), done.n_states, log.symbols)
-    return found[-1]
+        found = Found(settle(log, done.tau, done.n_states, done.excluded()), done)
+        apart = found.apart if i else {}
+        reference = complete(with_ends(found.tau, done.n_states, log), done.n_states, log.symbols)
+        length = description(log, reference, choices=True)
+        in_vain = 0 if length < shortest - 1e-6 else in_vain + 1
+        if best is None or length <= shortest + 1e-6:
+            best, shortest = found, length
+        shapes.append((frozenset(apart.items()), found.shape()))
+        if shapes[-1] in shapes[:-1] or in_vain == IN_VAIN:
+            break
+    assert best is not None
+    return best

@@ -2,8 +2,8 @@
 
 Episodes are rows here, `word` [N, H+1], because each is followed as far as its transitions are known. A step has two
 labels: its node in a `tree` of the steps since the start, and the state of a reference automaton. A row of counts has
-the cells of the tree, then those of the automaton, once for each depth 0, 1, …, `depth` or deeper. Theory:
-docs/theory.md, section 8.
+the cells of the tree, then those of the automaton, once for each depth 0, 1, …, `depth` or deeper, and each cell has
+a count for each side. Theory: docs/theory.md, section 8.
 """
 
 from __future__ import annotations
@@ -12,17 +12,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.kernels.array_types import Int32
+from suffice.kernels.array_types import Codes, Int32, Int64
 from suffice.kernels.jit import jit
+
+
+class Steps(NamedTuple):
+    """The steps of episodes, as kernels read them."""
+
+    word: Codes  # [N, H+1] letters; those after the last step of an episode are not read
+    last: Int32  # [N] the last step of each episode, at most H
+    weight: Int64  # [N], or empty for 1 each
+    symbol_of: Int32  # [X]
 
 
 class Labels(NamedTuple):
     """Labels of steps, and the cells in which a label counts action, reward and observation of a letter; −1: none."""
 
     tau: Int32  # [M, Y] the reference automaton, with all transitions
-    cells: Int32  # [3, M, X]
+    cells: Int32  # [M, X, 3]
     tree: Int32  # [T, Y] below the given depth
-    tree_cells: Int32  # [3, T, X]
+    tree_cells: Int32  # [T, X, 3]
     depth: int
     first: int  # number of cells of the tree
     width: int  # number of cells of the automaton at one depth
@@ -38,157 +47,196 @@ def side_of(episode):
 
 
 @jit
-def _add(labels, symbol_of, word, start, since, label, amount, row):
-    """Count the letters of an episode from step `since` on, with labels that begin at step `start`.
+def count_tree(labels, steps, episodes, begin, since, sign, row, met, marks):
+    """Count letters from the steps `since` on in the cells of the tree that begins at the steps `begin`.
 
-    An action or outcome that is new to a label is counted in a cell for new ones, or not at all.
+    With sign 0 counts are by side: half of the weight on each, and the odd one on the side of the episode; otherwise
+    the weight with this sign is in the first column. An action or outcome that is new to a label is counted in a cell
+    for new ones, or not at all. Nodes without a mark are marked and added to `met`; their number is returned.
     """
-    node = 0
-    for u in range(start, word.size):
-        x, depth = word[u], u - start
-        if u >= since:
-            block = labels.first + min(depth, labels.depth) * labels.width
-            for part in range(3):
-                if labels.cells[part, label, x] >= 0:
-                    row[block + labels.cells[part, label, x]] += amount
-                if depth < labels.depth and labels.tree_cells[part, node, x] >= 0:
-                    row[labels.tree_cells[part, node, x]] += amount
-        y = symbol_of[x]
-        label = labels.tau[label, y]
-        if depth < labels.depth - 1:
-            node = labels.tree[node, y]
+    # arrays are taken out of tuples, and functions of arrays not called in loops: each would count a reference
+    word, last, weight, symbol_of = steps.word, steps.last, steps.weight, steps.symbol_of
+    tree, cells, depth, n = labels.tree, labels.tree_cells, labels.depth, 0
+    for i in range(episodes.size):
+        e, node, one = episodes[i], 0, 1
+        if weight.size:
+            one = weight[e]
+        other, side = one // 2, side_of(e)
+        if sign:
+            one, other = sign * one, 0
+        else:
+            one, other = other + (one % 2) * (1 - side), other + (one % 2) * side
+        for u in range(begin[i], min(begin[i] + depth, last[e] + 1)):
+            x = word[e, u]
+            if u >= since[i]:
+                if not marks[node]:
+                    marks[node], met[n] = True, node
+                    n += 1
+                for part in range(3):
+                    cell = cells[node, x, part]
+                    if cell >= 0:
+                        row[cell, 0] += one
+                        row[cell, 1] += other
+            node = tree[node, symbol_of[x]]
+    return n
 
 
 @jit
-def _add_sides(labels, symbol_of, word, episode, start, label, weight, rows):
-    """Count an episode on its side; of an episode with a weight, half on each side, and the odd one on its side."""
-    side = side_of(episode)
-    for s in range(2):
-        amount = weight // 2 + (weight % 2 if s == side else 0)
-        if amount:
-            _add(labels, symbol_of, word, start, start, label, amount, rows[s])
+def count_states(labels, steps, episodes, begin, since, label, sign, row, met, marks):
+    """Count letters like `count_tree`, but in the cells of the automaton, which starts with a label."""
+    word, last, weight, symbol_of, tau = steps.word, steps.last, steps.weight, steps.symbol_of, labels.tau
+    cells, depth, first, width, n = labels.cells, labels.depth, labels.first, labels.width, 0
+    for i in range(episodes.size):
+        e, here, one = episodes[i], label, 1
+        if weight.size:
+            one = weight[e]
+        other, side = one // 2, side_of(e)
+        if sign:
+            one, other = sign * one, 0
+        else:
+            one, other = other + (one % 2) * (1 - side), other + (one % 2) * side
+        for u in range(begin[i], last[e] + 1):
+            x = word[e, u]
+            if u >= since[i]:
+                if not marks[here]:
+                    marks[here], met[n] = True, here
+                    n += 1
+                block = first + min(u - begin[i], depth) * width
+                for part in range(3):
+                    cell = cells[here, x, part]
+                    if cell >= 0:
+                        row[block + cell, 0] += one
+                        row[block + cell, 1] += other
+            here = tau[here, symbol_of[x]]
+    return n
 
 
 @jit
-def follow(tau, symbol_of, word, weight, episodes, path, at, first, stride, labels, label_of, rows):
+def follow(tau, steps, episodes, path, at, first, stride, labels, label_of, rows):
     """Move pointers as far as transitions are known, and count for each state what follows its first visits.
 
-    Rows [Q, 2, D] are by the side of the episode. The first `first` states are not counted. Pointers do not follow the
-    last letter, because the log ends there. Of long logs only each `stride`-th episode is counted.
+    Rows are [Q, D, 2]. The first `first` states are not counted. Pointers do not follow the last letter, because the
+    episode is cut there. Of long logs only each `stride`-th episode is counted.
     """
-    weighted = weight.size > 0
+    word, last, weight, symbol_of, reference = steps.word, steps.last, steps.weight, steps.symbol_of, labels.tau
+    cells, tree, tree_cells = labels.cells, labels.tree, labels.tree_cells
+    depth, begin, width = labels.depth, labels.first, labels.width
     for e in episodes:
-        while at[e] < word.shape[1] - 1:
-            target = tau[path[e, at[e]], symbol_of[word[e, at[e]]]]
-            if target < 0:
+        here = at[e]
+        while here < last[e]:
+            q = tau[path[e, here], symbol_of[word[e, here]]]
+            if q < 0:
                 break
-            at[e] += 1
-            path[e, at[e]] = target
-            known = target < first or e % stride != 0
-            for u in range(at[e]):
-                known |= path[e, u] == target
-            if not known:
-                weighs = weight[e] if weighted else 1
-                _add_sides(labels, symbol_of, word[e], e, at[e], label_of[target], weighs, rows[target])
+            here += 1
+            path[e, here] = q
+            known, u = q < first or e % stride != 0, 0
+            while not known and u < here:
+                known = path[e, u] == q
+                u += 1
+            if known:
+                continue
+            amount, side, node, label = 1, side_of(e), 0, label_of[q]
+            if weight.size:
+                amount = weight[e]
+            one, other = amount // 2 + (amount % 2) * (1 - side), amount // 2 + (amount % 2) * side
+            for u in range(here, last[e] + 1):
+                x = word[e, u]
+                block = begin + min(u - here, depth) * width
+                for part in range(3):
+                    cell = cells[label, x, part]
+                    if cell >= 0:
+                        rows[q, block + cell, 0] += one
+                        rows[q, block + cell, 1] += other
+                if u < here + depth:
+                    for part in range(3):
+                        cell = tree_cells[node, x, part]
+                        if cell >= 0:
+                            rows[q, cell, 0] += one
+                            rows[q, cell, 1] += other
+                    node = tree[node, symbol_of[x]]
+                label = reference[label, symbol_of[x]]
+        at[e] = here
 
 
 @jit
-def count_from(labels, symbol_of, word, weight, episodes, start, label, rows):
-    """Count the letters of some episodes from a step of each on, starting at a label, rows [2, D] by side."""
-    weighted = weight.size > 0
-    for i in range(episodes.size):
-        e, weighs = episodes[i], weight[episodes[i]] if weighted else 1
-        _add_sides(labels, symbol_of, word[e], e, start[i], label, weighs, rows)
+def first_visits(path, episodes, start, joined, stride, n_states):
+    """Return the first visits of episodes to states before a step of each: (begin [Q+1], episodes, steps, starts).
 
-
-@jit
-def cells_met(labels, symbol_of, word, episodes, start, label):
-    """Return the cells in which `count_from` counts these episodes, with repetitions."""
-    found, n = np.empty(6 * episodes.size * word.shape[1], np.int64), 0
-    for i in range(episodes.size):
-        e, here, node = episodes[i], label, 0
-        for u in range(start[i], word.shape[1]):
-            x, depth = word[e, u], u - start[i]
-            block = labels.first + min(depth, labels.depth) * labels.width
-            for part in range(3):
-                if labels.cells[part, here, x] >= 0:
-                    found[n] = block + labels.cells[part, here, x]
-                    n += 1
-                if depth < labels.depth and labels.tree_cells[part, node, x] >= 0:
-                    found[n] = labels.tree_cells[part, node, x]
-                    n += 1
-            here = labels.tau[here, symbol_of[x]]
-            if depth < labels.depth - 1:
-                node = labels.tree[node, symbol_of[x]]
-    return found[:n].copy()
-
-
-@jit
-def meet_twice(labels, symbol_of, word, weight, episodes, start, path, state, label, joined, stride, sign, row):
-    """Count what is in both the row of a state and that of a candidate; `sign` −1 subtracts it.
-
-    These are the letters of the candidate's episodes that had visited the state before.
+    With `joined` that step belongs to it. Episodes that are in no state's sample are omitted.
     """
-    weighted = weight.size > 0
+    seen, begin = np.full(n_states, -1, np.int64), np.zeros(n_states + 1, np.int64)
     for i in range(episodes.size):
-        e, visit, until = episodes[i], 0, start[i] + joined  # an episode that joined the state is counted there
-        while visit < until and path[e, visit] != state:
-            visit += 1
-        if visit < until and e % stride == 0:
-            _add(labels, symbol_of, word[e], visit, start[i], label, sign * (weight[e] if weighted else 1), row)
+        e = episodes[i]
+        for u in range(start[i] + joined if e % stride == 0 else 0):
+            q = path[e, u]
+            if seen[q] != i:
+                seen[q] = i
+                begin[q + 1] += 1
+    for q in range(n_states):
+        begin[q + 1] += begin[q]
+        seen[q] = -1
+    free = begin[:-1].copy()
+    visitors, visits, since = (
+        np.empty(begin[-1], np.int64),
+        np.empty(begin[-1], np.int64),
+        np.empty(begin[-1], np.int64),
+    )
+    for i in range(episodes.size):
+        e = episodes[i]
+        for u in range(start[i] + joined if e % stride == 0 else 0):
+            q = path[e, u]
+            if seen[q] != i:
+                seen[q] = i
+                visitors[free[q]], visits[free[q]], since[free[q]] = e, u, start[i]
+                free[q] += 1
+    return begin, visitors, visits, since
 
 
 @jit
-def trace(tau, symbol_of, word):
-    """Return the states of every episode, [N, H+1], in an automaton with all transitions."""
+def trace(tau, steps):
+    """Return the states of every episode, [N, H+1], in an automaton with all transitions; 0 after its last step."""
+    word, last, symbol_of = steps.word, steps.last, steps.symbol_of
     path = np.zeros(word.shape, np.int32)
-    for e in range(word.shape[0]):
-        for u in range(word.shape[1] - 1):
+    for e in range(path.shape[0]):
+        for u in range(last[e]):
             path[e, u + 1] = tau[path[e, u], symbol_of[word[e, u]]]
     return path
 
 
 @jit
-def count_letters(path, word, weight, n_states, n_letters):
+def count_letters(path, steps, n_states):
     """Count how often each state meets each letter, [Q, X]."""
-    counts = np.zeros((n_states, n_letters), np.int64)
-    weighted = weight.size > 0
-    for e in range(word.shape[0]):
-        for u in range(word.shape[1]):
-            counts[path[e, u], word[e, u]] += weight[e] if weighted else 1
+    word, last, weight = steps.word, steps.last, steps.weight
+    counts = np.zeros((n_states, steps.symbol_of.size), np.int64)
+    for e in range(path.shape[0]):
+        amount = weight[e] if weight.size else 1
+        for u in range(last[e] + 1):
+            counts[path[e, u], word[e, u]] += amount
     return counts
 
 
 @jit
-def group(keys, n, most):
-    """Return the positions of each key 0..n−1, in order and at most `most` of each: (positions, begin [n+1])."""
-    size = np.zeros(n, np.int64)
-    for key in keys:
-        size[key] += 1
-    begin = np.zeros(n + 1, np.int64)
-    for k in range(n):
-        begin[k + 1] = begin[k] + min(size[k], most)
+def transitions(path, steps, counted, n_states, most):
+    """Return the visits of each transition, state · Y + symbol, in order: (begin [Q·Y+1], episodes, steps).
+
+    Only symbols that are `counted` [Y] have visits, and at most `most` of each transition are returned.
+    """
+    word, last, symbol_of, n_symbols = steps.word, steps.last, steps.symbol_of, counted.size
+    begin = np.zeros(n_states * n_symbols + 1, np.int64)
+    for e in range(path.shape[0]):
+        for u in range(last[e]):
+            y = symbol_of[word[e, u]]
+            if counted[y]:
+                begin[path[e, u] * n_symbols + y + 1] += 1
+    for key in range(begin.size - 1):
+        begin[key + 1] = begin[key] + min(begin[key + 1], most)
     free = begin[:-1].copy()
-    places = np.empty(begin[-1], np.int64)
-    for i in range(keys.size):
-        key = keys[i]
-        if free[key] < begin[key + 1]:
-            places[free[key]] = i
-            free[key] += 1
-    return places, begin
-
-
-@jit
-def likelihoods(tau, symbol_of, word, weight, episodes, start, within, ln_chance, states):
-    """Return the ln-likelihood of the letters of episodes from a step of each on, if they start in a state, [S]."""
-    weighted = weight.size > 0
-    found = np.zeros(states.size)
-    for s in range(states.size):
-        for i in range(episodes.size):
-            e, state, total = episodes[i], states[s], 0.0
-            for u in range(start[i], min(start[i] + within, word.shape[1])):
-                x = word[e, u]
-                total += ln_chance[state, x]
-                state = tau[state, symbol_of[x]]
-            found[s] += total * (weight[e] if weighted else 1)
-    return found
+    episodes, visits = np.empty(begin[-1], np.int32), np.empty(begin[-1], np.int32)
+    for e in range(path.shape[0]):
+        for u in range(last[e]):
+            y = symbol_of[word[e, u]]
+            key = path[e, u] * n_symbols + y
+            if counted[y] and free[key] < begin[key + 1]:
+                episodes[free[key]], visits[free[key]] = e, u
+                free[key] += 1
+    return begin, episodes, visits

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import stationary
 from suffice.kernels.array_types import Codes, Int32, Int64
 from suffice.kernels.evidence import DEPTH
+from suffice.kernels.futures import Room
 from suffice.learning.refinement import EQUAL
 
 ALL = 1 << 62
@@ -45,6 +47,7 @@ class PointerLog:
     episodes: Episodes
     symbols: Codes  # [Y, 2]
     word: Codes  # [N, H+1] letters; those of the last step have separate numbers
+    last: Int32  # [N] the last step of each episode
     symbol_of: Int32  # [X]
     action_of: Int32  # [X] the action, with separate numbers at the last step; UNSEEN without a choice
     events: Int32  # [3, X] choice, reward and observation; UNSEEN for none
@@ -71,7 +74,13 @@ class PointerLog:
         kinds = np.concatenate([n_actions + 1 + pair, 1 + by_pair, np.zeros(n_actions, np.int64)])
         padded = np.concatenate([symbol_of, np.zeros(len(pairs), symbol_of.dtype)])
         symbol_of, action_of, events, kind_of = (part.astype(np.int32) for part in (padded, action, events, kinds))
-        return cls(episodes, symbols, word, symbol_of, action_of, events, kind_of, weights(episodes))
+        last = np.full(episodes.n, episodes.horizon, np.int32)
+        return cls(episodes, symbols, word, last, symbol_of, action_of, events, kind_of, weights(episodes))
+
+    @property
+    def walked(self) -> stationary.Steps:
+        """The steps, as kernels read them."""
+        return stationary.Steps(self.word, self.last, self.weight, self.symbol_of)
 
     @property
     def horizon(self) -> int:
@@ -96,10 +105,15 @@ class PointerLog:
         return np.asarray(self.symbols[:, 1] == STOP)
 
     def transitions(self, path: Int32, most: int = ALL) -> Iterator[tuple[int, int, Int64, Int64]]:
-        """Generate the transitions of episodes in states [N, H+1]: state, symbol, episodes and steps of visits."""
-        keys = path[:, :-1] * np.int64(len(self.symbols)) + self.symbol_of[self.word[:, :-1]]
-        for key, places in grouped(keys.ravel(), most):
-            yield *divmod(key, len(self.symbols)), places // self.horizon, places % self.horizon
+        """Generate the transitions of episodes in states [N, H+1]: state, symbol, episodes and steps of visits.
+
+        Transitions that end an episode are omitted.
+        """
+        n_states = int(path.max(initial=0)) + 1
+        begin, episodes, visits = stationary.transitions(path, self.walked, ~self.ends(), n_states, most)
+        for key in np.flatnonzero(np.diff(begin)).tolist():
+            places = slice(begin[key], begin[key + 1])
+            yield *divmod(key, len(self.symbols)), episodes[places].astype(np.int64), visits[places].astype(np.int64)
 
     def outcome(self, event: int) -> Chosen | Paid | Shown | New:
         """Convert the number of an event to a description: a choice, a reward or an observation."""
@@ -138,21 +152,35 @@ def first_reference(steps: PointerLog) -> Int32:
     elsewhere finer labels only mean that fewer steps share one.
     """
     coarse, fine = last_observation(steps), repeated_observation(steps)
-    return fine if _description(steps, fine) < _description(steps, coarse) / 2 else coarse
+    return fine if outcome_description(steps, fine) < outcome_description(steps, coarse) / 2 else coarse
 
 
-def _description(steps: PointerLog, tau: Int32) -> float:
-    """Return the description length (BIC): Σ ln 1/p of outcomes given label and action, and ½ ln N per parameter."""
-    labels = stationary.trace(tau, steps.symbol_of, steps.word)
-    counts = stationary.count_letters(labels, steps.word, steps.weight, len(tau), len(steps.symbol_of))
-    total, free = 0.0, 0
-    for action in np.unique(steps.action_of[steps.action_of != UNSEEN]):
-        part = counts[:, steps.action_of == action]
-        part = part[part.any(axis=1)]
+def outcome_description(steps: PointerLog, tau: Int32) -> float:
+    """Return the description length (BIC) of outcomes given state and action: Σ ln 1/p, and ½ ln N per parameter."""
+    counts = stationary.count_letters(stationary.trace(tau, steps.walked), steps.walked, len(tau))
+    groups = [counts[:, steps.action_of == a] for a in np.unique(steps.action_of[steps.action_of != UNSEEN])]
+    return _bits(groups, int(counts.sum()))
+
+
+def description(steps: PointerLog, tau: Int32) -> float:
+    """Return the description length (BIC) of actions given state, and of outcomes given state and action."""
+    counts = stationary.count_letters(stationary.trace(tau, steps.walked), steps.walked, len(tau))
+    groups = [counts[:, steps.action_of == a] for a in np.unique(steps.action_of[steps.action_of != UNSEEN])]
+    n_actions, choice = steps.episodes.alphabet.n_actions, np.where(steps.action_of < 0, UNSEEN, steps.action_of)
+    of = [choice % n_actions == a for a in range(n_actions)]
+    acts = [counts[:, at & (choice != UNSEEN)].sum(axis=1) for at in of]
+    return _bits([*groups, np.stack(acts, axis=1)], int(counts.sum()))
+
+
+def _bits(tables: list[Int64], total: int) -> float:
+    """Return Σ ln 1/p of the counts of tables, each row by itself, and ½ ln N for every free frequency."""
+    found, free = 0.0, 0
+    for table in tables:
+        part = table[table.any(axis=1)]
         shares = part / part.sum(axis=1, keepdims=True)
-        total -= float((part * np.log(np.where(part > 0, shares, 1.0))).sum())
+        found -= float((part * np.log(np.where(part > 0, shares, 1.0))).sum())
         free += int(np.count_nonzero(part)) - len(part)
-    return total + free * math.log(max(int(counts.sum()), 2)) / 2
+    return found + free * math.log(max(total, 2)) / 2
 
 
 def completed(tau: Int32) -> Int32:
@@ -165,11 +193,12 @@ def completed(tau: Int32) -> Int32:
     return whole
 
 
-def grouped(keys: Int64, most: int = ALL) -> Iterator[tuple[int, Int64]]:
-    """Generate each key in order, with its places in order, at most `most` of them."""
-    places, begin = stationary.group(keys, int(keys.max(initial=-1)) + 1, most)
-    for key in np.flatnonzero(np.diff(begin)).tolist():
-        yield key, places[begin[key] : begin[key + 1]]
+def grouped(keys: Int64) -> Iterator[tuple[int, Int64]]:
+    """Generate each key in order, with its places in order."""
+    order = np.argsort(keys, kind="stable")
+    begin = [*np.flatnonzero(np.diff(keys[order], prepend=-1)).tolist(), len(keys)]
+    for here, end in pairwise(begin):
+        yield int(keys[order[here]]), order[here:end]
 
 
 class _Tables:
@@ -191,20 +220,20 @@ class _Tables:
         place = np.arange(len(table)) + table  # each earlier table has one more cell
         self.event_of = np.full(int(self.begin[-1]), NEW)
         self.event_of[place] = events
-        self.table_of = np.repeat(np.arange(len(keys)), sizes)  # by cell
         other = np.full((len(seen), width), UNSEEN, np.int32)
         other[self.nodes, self.kinds] = self.begin[1:] - 1
         self.cell_of = np.where(kind_of == UNSEEN, UNSEEN, other[:, kind_of]).astype(np.int32)  # [nodes, V]
         self.cell_of[nodes, events] = place
 
     def of_letters(self, steps: PointerLog) -> Int32:
-        """Return [3, nodes, X], the cells in which each node counts the events of a letter."""
+        """Return [nodes, X, 3], the cells in which each node counts the events of a letter."""
         cells = [np.where(event == UNSEEN, UNSEEN, self.cell_of[:, event]) for event in steps.events]
-        return np.stack(cells).astype(np.int32)
+        return np.stack(cells, axis=2).astype(np.int32)
 
-    def of_cells(self, cells: Int64) -> Int64:
-        """Return the tables that cells belong to."""
-        return np.unique(self.table_of[cells])
+    def grouped_by(self, group: Int64) -> evidence_kernels.Tables:
+        """Return the tables as kernels read them, with the group of each."""
+        of_node = np.searchsorted(self.nodes, np.arange(len(self.cell_of) + 1))
+        return evidence_kernels.Tables(self.begin, group, of_node)
 
 
 class Labelling:
@@ -217,8 +246,10 @@ class Labelling:
         tree, seen, parents = _tree(steps, memory)
         self.tree_tables, self._parents = steps.tables(seen), parents
         levels = np.array([_level(node, parents) for node in range(len(tree))])
-        self.group = (self.tables.kinds == CHOICE).astype(np.int64)
-        self.tree_group = levels[self.tree_tables.nodes] + DEPTH * (self.tree_tables.kinds == CHOICE)
+        self.automaton = self.tables.grouped_by((self.tables.kinds == CHOICE).astype(np.int64))
+        self.tree = self.tree_tables.grouped_by(
+            levels[self.tree_tables.nodes] + DEPTH * (self.tree_tables.kinds == CHOICE)
+        )
         first, width = int(self.tree_tables.begin[-1]), int(self.tables.begin[-1])
         cells, tree_cells = (tables.of_letters(steps) for tables in (self.tables, self.tree_tables))
         self.labels = stationary.Labels(reference, cells, tree, tree_cells, DEPTH, first, width)
@@ -226,21 +257,26 @@ class Labelling:
 
     def _seen_by(self, reference: Int32) -> NDArray[np.bool_]:
         steps = self._steps
-        labels = stationary.trace(reference, steps.symbol_of, steps.word)
-        met = stationary.count_letters(labels, steps.word, steps.weight, len(reference), len(steps.symbol_of))
-        return np.asarray(met > 0)
+        labels = stationary.trace(reference, steps.walked)
+        return np.asarray(stationary.count_letters(labels, steps.walked, len(reference)) > 0)
 
-    def touched(self, cells: Int64) -> tuple[Int64, Int64]:
-        """Return the tables of the tree and of the automaton that cells belong to."""
-        first, width = self.labels.first, self.labels.width
-        return self.tree_tables.of_cells(cells[cells < first]), self.tables.of_cells(
-            (cells[cells >= first] - first) % width
+    def room(self) -> Room:
+        """Allocate the tables that comparisons fill and clear."""
+        nodes, labels = len(self.labels.tree), len(self.reference)
+        most, counts = max(nodes, labels), (self.size, 2)
+        return Room(
+            mine=np.zeros(counts, np.int64),
+            twice=np.zeros(counts, np.int64),
+            node_met=np.zeros(nodes, bool),
+            label_met=np.zeros(labels, bool),
+            met=np.zeros(most, np.int64),
+            no_marks=np.ones(most, bool),
         )
 
     def depth_needed(self, one: Int64, other: Int64, threshold: float) -> int:
         """Return how many steps beyond the next one the tree needs to distinguish two rows; DEPTH if it cannot."""
         for depth in range(DEPTH):  # nodes are numbered by depth, and tables by node
-            tables = int(np.count_nonzero(self.tree_group % DEPTH <= depth))
+            tables = int(np.count_nonzero(self.tree.group % DEPTH <= depth))
             evidence, _, _ = evidence_kernels.evidence_of_rows(one, other, self.tree_tables.begin[: tables + 1], EQUAL)
             if evidence >= threshold:
                 return depth

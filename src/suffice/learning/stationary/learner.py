@@ -29,12 +29,14 @@ from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Criterion, Learned, Settings
 from suffice.learning.merging import Decision, Placement
-from suffice.learning.stationary.labels import Labelling, PointerLog, completed, first_reference
+from suffice.learning.stationary.labels import Labelling, PointerLog, completed, description, first_reference
 from suffice.learning.stationary.pointers import END, START, Choice, Edge, Round, RoundResult
 from suffice.learning.stationary.rounds import FoundRound, load_round, save_round
 
 OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
 MOST_ROUNDS = 8
+IN_VAIN = 2  # rounds in succession that may give no shorter description
+EQUAL_LENGTH = 1e-6  # descriptions that differ by less are equal
 DEPTH_NAMES = (
     "the next step",
     "two steps",
@@ -141,11 +143,10 @@ def learn_stationary(
 def _rounds(
     steps: PointerLog, settings: Settings, progress: Callable[[int], None], kept: CheckpointStage = NO_CHECKPOINT
 ) -> FoundRound:
-    """Run rounds until an automaton repeats; of those in the cycle, return the one with fewest distinct edges."""
+    """Run rounds until an automaton repeats or two do not improve; return that of the shortest description."""
     reference, apart = first_reference(steps), {}  # type: Int32, dict[Edge, Edge]
-    known: dict[tuple[bytes, tuple[tuple[Edge, Edge], ...]], int] = {}
-    found: list[FoundRound] = []
-    begin = 0
+    known: set[tuple[bytes, tuple[tuple[Edge, Edge], ...]]] = set()
+    best, shortest, since = None, math.inf, 0  # type: FoundRound | None, float, int
     for i in range(MOST_ROUNDS):
         again = not settings.strict
         this = load_round(kept, i, steps, steps.episodes.total)
@@ -153,15 +154,18 @@ def _rounds(
             labelling = Labelling(steps, reference, settings.memory)
             this = FoundRound.of(steps, _round(steps, labelling, settings, apart, again))
             save_round(kept, i, this)
-        found.append(this)
-        apart = found[-1].apart() if i else {}  # labels by the last observation are too coarse for this
+        apart = this.apart() if i else {}  # labels by the last observation are too coarse for this
         progress(i + 1)
-        key = (_renumbered(found[-1].tau).tobytes(), tuple(sorted(apart.items())))
-        begin = known.setdefault(key, i)
-        if begin < i:
+        reference = completed(this.tau)
+        length, since = description(steps, reference), since + 1
+        if best is None or length <= shortest + EQUAL_LENGTH:  # of equals the last
+            best, shortest, since = this, length, 0 if length < shortest - EQUAL_LENGTH else since
+        key = (_renumbered(this.tau).tobytes(), tuple(sorted(apart.items())))
+        if key in known or since == IN_VAIN:
             break
-        reference = completed(found[-1].tau)
-    return min(reversed(found[begin:]), key=lambda f: (len(f.apart()), len(reached_states(f.tau))))
+        known.add(key)
+    assert best is not None
+    return best
 
 
 def _round(

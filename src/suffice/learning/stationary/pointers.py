@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -21,13 +22,15 @@ from suffice.kernels import stationary
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.borderline import BORDERLINE_SHARE
 from suffice.learning.merging import Placement
-from suffice.learning.stationary.comparison import Comparison, Samples, Scratch, nearest
+from suffice.learning.stationary.comparison import Comparison, Samples, nearest
 from suffice.learning.stationary.labels import Labelling, PointerLog, grouped
 
 Edge = tuple[int, int]  # state and symbol
 
 START, END = 0, 1
-FIRST_COMPARED, MOST_COMPARED = 1 << 11, 1 << 16  # episodes of a candidate that are compared first, and at most
+EARLY_TESTS = ((16, 1 / 32), (128, 1 / 32), (2048, 1 / 16))  # episodes that are compared first, and shares of δ
+EARLY_FROM = 4  # an early test is made of candidates with more than this many times its episodes
+MOST_COMPARED = 1 << 16  # episodes of a candidate that are compared
 VISITORS = 1 << 17  # episodes, or up to twice as many, whose visits are a state's sample
 FRESH = 1.1  # a transition is tested again if it has this many times the episodes of its first test
 FEWEST_COMPARED = 5  # episodes of a candidate that is tested; others join the most similar state, until settled
@@ -78,11 +81,13 @@ class Round:
         self._tau = np.full((SPECIAL, n_symbols), UNSEEN, np.int32)
         self._tau[:, steps.ends()] = END
         self._label = np.zeros(SPECIAL, np.int64)
-        self._rows = np.zeros((SPECIAL, 2, labelling.size), np.int64)  # by side
-        self._scratch = Scratch(labelling.size)
+        expected = SPECIAL + len(labelling.reference)  # the last round's states, and some more
+        self._rows = np.zeros((expected, labelling.size, 2), np.int64)  # by side
+        self._room = labelling.room()
         self._founders: list[Edge] = [(UNSEEN, UNSEEN)] * SPECIAL  # edges of this round
         self._waiting: dict[int, list[Int64]] = {}  # blocks of episodes by candidate
         self._sizes: dict[int, int] = {}
+        self._largest: list[tuple[int, int]] = []  # heap of (−size, candidate), with outdated sizes
         self._compared: dict[Edge, int] = {}  # number of episodes of the first test
         self._choices: list[Choice] = []
         self._tests: list[float] = []
@@ -92,10 +97,11 @@ class Round:
     def run(self, again: bool = True) -> RoundResult:
         """Place candidates until no pointer waits; with `again`, test every transition once more."""
         self._walk(np.arange(len(self._steps.word)))
-        while self._sizes:
-            key = min(self._sizes, key=lambda k: (-self._sizes[k], k))  # the largest; ties by state and symbol
-            episodes = np.sort(np.concatenate(self._waiting.pop(key)))
-            n = self._sizes.pop(key)
+        while self._largest:
+            size, key = heappop(self._largest)
+            if self._sizes.get(key) != -size:
+                continue  # it has grown since, or was placed
+            episodes, n = np.sort(np.concatenate(self._waiting.pop(key))), self._sizes.pop(key)
             state, symbol = divmod(key, len(self._steps.symbols))
             placement = self._place(state, symbol, episodes, n)
             self._compared[state, symbol] = n
@@ -109,23 +115,26 @@ class Round:
         """Move pointers along known transitions, and note where they wait."""
         steps, labels = self._steps, self._labelling.labels
         stationary.follow(
-            self._tau, steps.symbol_of, steps.word, steps.weight, episodes, self._path, self._at, SPECIAL,
-            self._stride, labels, self._label, self._rows,
+            self._tau, steps.walked, episodes, self._path, self._at, SPECIAL, self._stride, labels, self._label,
+            self._rows,
         )  # fmt: skip
-        waiting = episodes[self._at[episodes] < steps.horizon]
+        waiting = episodes[self._at[episodes] < steps.last[episodes]]
         at = self._at[waiting]
         keys = self._path[waiting, at].astype(np.int64) * len(steps.symbols) + steps.symbol_of[steps.word[waiting, at]]
         for key, places in grouped(keys):
             block = waiting[places]
             self._waiting.setdefault(key, []).append(block)
             self._sizes[key] = self._sizes.get(key, 0) + steps.total(block)
+            heappush(self._largest, (-self._sizes[key], key))  # ties by state and symbol
 
     def _place(self, state: int, symbol: int, episodes: Int64, n: int) -> Placement:
         """Promote a candidate, or merge it with a state."""
         edge = (int(self._label[state]), symbol)
         distinct_from = self._apart.get(edge)
         label = int(self._labelling.reference[edge])
-        others = [s for s in range(SPECIAL, len(self._tau)) if self._named(s) != distinct_from or distinct_from is None]
+        others = list(range(SPECIAL, len(self._tau)))
+        if distinct_from is not None:
+            others = [s for s in others if self._named(s) != distinct_from]
         distinct = self._distinct[state, symbol] = np.ones(len(self._tau), bool)
         distinct[others] = False
         if not others:
@@ -135,15 +144,17 @@ class Round:
             return Placement(self._compared_by(episodes, start).most_similar(others))
         delta = self._level(len(self._tests))
         self._tests.append(delta)
-        threshold = -math.log(delta)
-        if len(episodes) > FIRST_COMPARED:  # a sample first, then all for the states left; both tests share δ
-            threshold += math.log(2)
-            some = slice(0, None, -(-len(episodes) // FIRST_COMPARED))
-            others = self._compared_by(episodes[some], start[some]).undecided(others, threshold)
+        left = 1.0
+        for size, share in EARLY_TESTS:  # clear differences need few episodes, and only the other states need more
+            if len(episodes) > EARLY_FROM * size:
+                some = slice(0, None, -(-len(episodes) // size))
+                others = self._compared_by(episodes[some], start[some]).undecided(others, -math.log(delta * share))
+                left -= share
+        threshold = -math.log(delta * left)
         most = slice(0, None, -(-len(episodes) // MOST_COMPARED))
         compare = self._compared_by(episodes[most], start[most])
-        others = compare.worth_comparing(others, threshold) if len(episodes) <= FIRST_COMPARED else others
-        found = [compare.with_state(s) for s in others]
+        others = compare.worth_comparing(others, threshold)
+        found = compare.with_states(others)
         distinct[:] = True
         distinct[[f.state for f in found if f.evidence < threshold]] = False
         near = nearest(found, threshold)
@@ -159,7 +170,7 @@ class Round:
     def _compared_by(self, episodes: Int64, start: Int64, joined: bool = False) -> Comparison:
         """Prepare the comparison of suffixes with states; `joined`: the episodes are among those of the states."""
         samples = Samples(
-            self._steps, self._labelling, self._path, self._label, self._rows, self._stride, self._strict, self._scratch
+            self._steps, self._labelling, self._path, self._label, self._rows, self._stride, self._strict, self._room
         )
         return Comparison(samples, episodes, start, joined)
 
@@ -174,7 +185,9 @@ class Round:
         self._tau[-1, self._steps.ends()] = END
         self._label = np.append(self._label, label)
         if len(self._tau) > len(self._rows):  # double the room
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+            rows = np.zeros((2 * len(self._rows), *self._rows.shape[1:]), np.int64)  # unlike zeros_like, lazily
+            rows[: len(self._rows)] = self._rows
+            self._rows = rows
         self._founders.append(founder)
         return len(self._tau) - 1
 
@@ -201,6 +214,6 @@ class Round:
             self._tests.append(self._level(len(self._tests)))
             threshold = -math.log(self._tests[-1])
             compare = self._compared_by(episodes, steps[first] + 1, joined=True)
-            if compare.with_state(target).evidence >= threshold:
+            if compare.with_states([target])[0].evidence >= threshold:
                 apart[state, symbol] = self._founders[target]
         return apart
