@@ -50,6 +50,8 @@ def test_row_tables_read_like_arrays(name: str) -> None:
         assert np.array_equal(table[index], dense[index]), index
     for pair in ((some, letters), (3, 2), (some[:, None], np.arange(7)), (some[:0], letters[:0])):
         assert np.array_equal(table[pair], dense[pair]), pair
+    for pair in ((slice(None), 2), (slice(3, 9), dense[0] > 0), (some, slice(2, 5)), (3, slice(None))):
+        assert np.array_equal(table[pair], dense[pair]), pair
     assert (table.shape, table.dtype, len(table), table.nbytes) == (dense.shape, dense.dtype, 40, dense.nbytes)
     assert np.array_equal(np.asarray(table), dense) and np.array_equal(table.T, dense.T)
     assert np.array_equal(table.sum(axis=1), dense.sum(axis=1)) and table.sum(dtype=float) == dense.sum()

@@ -47,7 +47,12 @@ class RowTable(NDArrayOperatorsMixin):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, tuple):
-            states, letters = np.broadcast_arrays(*index)
+            states, letters = index
+            if isinstance(states, slice):
+                return self[states][:, letters]
+            if isinstance(letters, slice):
+                return self[states][..., letters]
+            states, letters = np.broadcast_arrays(states, letters)
             found = self.cells(states.ravel() % len(self), letters.ravel() % self.shape[1]).reshape(states.shape)
             return found if states.ndim else found[()]
         if isinstance(index, slice):
