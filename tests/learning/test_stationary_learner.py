@@ -26,12 +26,13 @@ from suffice.errors import SufficeError
 from suffice.evidence.events import Chosen, New, Paid
 from suffice.lab.scoring import match_states
 from suffice.learning.adact_h import Learned, Settings
-from suffice.learning.stationary.labels import Labelling, PointerLog, completed, last_observation
+from suffice.learning.stationary.labels import Labelling, PointerLog
 from suffice.learning.stationary.learner import MOST_ROUNDS, learn_stationary
 from suffice.learning.stationary.pointers import Round
+from suffice.learning.stationary.reference import completed, last_observation
 from suffice.learning.stationary.settling import _Pass
 from support.samples import coins, everything, from_values, of_one_feature
-from support.stationary_logs import DOMAINS, log, one_round, random_log, spelled
+from support.stationary_logs import CENSORED, DOMAINS, cut_off, log, one_round, random_log, spelled
 
 # Laws
 
@@ -306,6 +307,27 @@ def test_learn_stationary_accepts_episodes_of_different_lengths() -> None:
     assert rdp.horizon == 39 and rdp.n_states == 4, "the start, even, odd, and over"
     seen = rdp.run(((None, (0,)), ("a", (1,)), ("a", (0,))))
     assert seen == rdp.run(((None, (0,)),)) and seen != rdp.run(((None, (0,)), ("a", (1,))))
+
+
+@pytest.mark.parametrize("case", CENSORED, ids=str)
+def test_learn_stationary_counts_observed_steps_only(case: Any) -> None:
+    episodes = log(case)
+    assert episodes.length is not None and episodes.censored
+    rdp = learn_stationary(episodes, Settings(delta=0.3)).rdp
+    weight = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
+    over = (rdp.letters[:, 0] == PAD)[episodes.word[-1]] & (episodes.length == episodes.horizon + 1)
+    assert rdp.cut is not None and rdp.cut.sum() == weight[~over].sum(), "each is cut once, unless it ended"
+    assert rdp.counts.sum() == (weight * (episodes.length - 1 + over)).sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_learn_stationary_finds_exact_automaton_of_truncated_episodes(seed: int) -> None:
+    """Episodes of different lengths, all cut off by a clock: no end of an episode is learned from that."""
+    domain, rng = TMaze(length=4, cue_visible=True), np.random.default_rng(seed)
+    episodes = cut_off(domain.simulate(3000, 14, rng), rng)
+    found, truth = learn_stationary(episodes), stationary_rdp(domain.model(14))
+    assert episodes.censored and found.rdp.n_states == truth.n_states and exact(found.rdp, truth)
+    assert_decisions_explain_automaton(found)
 
 
 def test_learn_stationary_of_one_episode_has_one_inner_state() -> None:

@@ -23,13 +23,14 @@ from suffice.kernels import stationary
 from suffice.kernels.stationary import side_of
 from suffice.learning.adact_h import Settings
 from suffice.learning.borderline import BORDERLINE_SHARE
-from suffice.learning.stationary.labels import Labelling, PointerLog, completed, last_observation
+from suffice.learning.stationary.labels import Labelling, PointerLog
 from suffice.learning.stationary.learner import _rounds
 from suffice.learning.stationary.pointers import Round
+from suffice.learning.stationary.reference import completed, last_observation
 from suffice.learning.stationary.settling import _Pass, settle
-from support.stationary_logs import DOMAINS, level_of, log, one_round, spelled
+from support.stationary_logs import CENSORED, DOMAINS, level_of, log, one_round, spelled
 
-SOME = [1, 2, 3, 6, 9, 10, 12, *DOMAINS]
+SOME = [1, 2, 3, 6, 9, 10, 12, *CENSORED, *DOMAINS]
 
 
 def in_symbols(tau: Any, case: Any) -> oracle.Tau:
@@ -260,7 +261,7 @@ def test_settle_scores_only_likeliest_of_many_states(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("how", [LEVELS[0], Settings(delta=0.5, strict=True)], ids=["usual", "strict"])
-@pytest.mark.parametrize("case", [1, 2, 6, 9, 10, *DOMAINS], ids=str)
+@pytest.mark.parametrize("case", [1, 2, 6, 9, 10, *CENSORED, *DOMAINS], ids=str)
 def test_rounds_end_with_the_automaton_of_the_oracle(case: Any, how: Settings) -> None:
     found = _rounds(PointerLog.of(log(case)), how, lambda done: None)
     right = oracle.rounds(spelled(case), level_of(how), strict=how.strict)

@@ -27,8 +27,10 @@ class Log:
     """Episodes as lists of letters."""
 
     def __init__(self, episodes: Episodes) -> None:
+        lengths = [episodes.horizon + 1] * episodes.n if episodes.length is None else episodes.length.tolist()
         self.words: list[list[Letter]] = [
-            [*steps[:-1], (steps[-1][0], None, steps[-1][2])] for steps in spell(episodes)
+            [*steps[: n - 1], (steps[n - 1][0], None, steps[n - 1][2])]
+            for steps, n in zip(spell(episodes), lengths, strict=True)
         ]
         self.weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
         self.symbols: list[Symbol] = [(a, o) for a, o in episodes.symbols()[0].tolist()]

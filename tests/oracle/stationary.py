@@ -325,7 +325,7 @@ class Round:
         self.paths = [self.log.walk(self.tau, e) for e in range(len(self.log.words))]
         found: dict[Edge, dict[int, int]] = {}
         for e, (word, path) in enumerate(zip(self.log.words, self.paths, strict=True)):
-            if len(path) <= self.log.horizon:
+            if len(path) < len(word):
                 a, o, _ = word[len(path) - 1]
                 found.setdefault((path[-1], (a, o)), {})[e] = len(path)
         return found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from oracle import random_episodes
 from oracle import stationary as oracle
+from suffice.data.alphabet import PAD, STOP
 from suffice.data.episodes import Episodes
 from suffice.domains.domain import Domain
 from suffice.domains.tasks.enemy_corridor import EnemyCorridor
@@ -25,6 +26,29 @@ def random_log(seed: int) -> Episodes:
     return random_episodes(rng, horizon, 2, 3, 2, 3, n, early_end=0.3 * (seed % 2), weighted=seed % 3 == 0)
 
 
+class Censored(NamedTuple):
+    """A log of a random seed whose episodes were cut off after random numbers of steps."""
+
+    seed: int
+
+
+CENSORED = [Censored(2), Censored(3), Censored(9)]
+
+
+def cut_off(episodes: Episodes, rng: np.random.Generator) -> Episodes:
+    """Cut off episodes after random numbers of steps, unless they ended before."""
+    length = rng.integers(2, episodes.horizon + 2, episodes.n).astype(np.int32)
+    action, observation, reward = (column[episodes.word].copy() for column in episodes.letters.T)
+    ended = np.cumsum(observation == STOP, axis=0)
+    for e in range(episodes.n):
+        if length[e] > episodes.horizon or ended[length[e] - 1, e]:
+            length[e] = episodes.horizon + 1
+        else:
+            observation[length[e] - 1 :, e] = STOP
+            action[length[e] :, e], reward[length[e] :, e] = PAD, list(episodes.alphabet.rewards).index(0.0)
+    return Episodes.from_steps(episodes.alphabet, action, observation, reward, episodes.weight, length=length)
+
+
 DOMAINS: list[tuple[Domain, int, int]] = [
     (TMaze(length=2), 60, 5),
     (TMaze(length=2, actions="forward"), 50, 6),
@@ -34,6 +58,8 @@ DOMAINS: list[tuple[Domain, int, int]] = [
 
 @cache
 def log(case: Any) -> Episodes:
+    if isinstance(case, Censored):
+        return cut_off(random_log(case.seed), np.random.default_rng(case.seed))
     if isinstance(case, int):
         return random_log(case)
     domain, n, horizon = case

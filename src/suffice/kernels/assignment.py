@@ -80,8 +80,9 @@ def _move(state, symbols, tau, steps, beliefs, limits, grid):
     target = _best(state, symbols, tau, steps, beliefs, limits, grid)
     for y in symbols:
         tau[state, y] = target
-        a, o = beliefs.symbols[y]
-        grid[a, o] = target
+        if beliefs.known[state, y]:
+            a, o = beliefs.symbols[y]
+            grid[a, o] = target
 
 
 @jit

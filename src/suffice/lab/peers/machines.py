@@ -12,7 +12,7 @@ from suffice.data.episodes import Episodes, weights
 from suffice.kernels.array_types import Int32, Int64
 from suffice.lab.learner import LearnerResult
 from suffice.lab.resources import ResourceUse
-from suffice.learning.stationary.labels import completed
+from suffice.learning.stationary.reference import completed
 
 END = 1  # number of the terminal state in RDPs made here; 0 is the initial state
 

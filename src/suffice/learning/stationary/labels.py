@@ -8,7 +8,6 @@ Theory: docs/theory.md, section 8.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,7 +28,6 @@ from suffice.kernels.futures import Room
 from suffice.learning.refinement import EQUAL
 
 ALL = 1 << 62
-LARGEST_TABLE = 1 << 20  # entries of the automaton that counts repeated observations
 BYTES_PER_TREE_CELL = 40  # for a node of the tree and a letter: three cells, a flag, and room to work
 CHOICE = 0  # kind of the events that are choices of actions
 NEW = -1  # in place of an event: one that a label has never seen
@@ -40,8 +38,9 @@ class PointerLog:
     """A log in the form that pointers read, episode by episode, with only action and reward of the last step.
 
     The observation of the last step is o_⊥ whether the episode ended there or the log was cut, so comparisons must not
-    use it. Every step is therefore three events, each given those before it: the choice of the action, its reward, and
-    its observation. Events are numbered: first observations (by letter), then pairs of action and reward, then choices.
+    use it. The last step of an episode that was cut off is the last that was observed; nothing after it is read. Every
+    step is therefore three events, each given those before it: the choice of the action, its reward, and its
+    observation. Events are numbered: first observations (by letter), then pairs of action and reward, then choices.
     """
 
     episodes: Episodes
@@ -63,7 +62,8 @@ class PointerLog:
         n, wide = len(letters), len(letters) + len(pairs)
         word = np.empty((episodes.n, episodes.horizon + 1), smallest_uint(wide))
         word[:] = episodes.word.T
-        word[:, -1] = n + pair_of[episodes.word[-1]]
+        last, each = _last_steps(episodes), np.arange(episodes.n)
+        word[each, last] = n + pair_of[episodes.word[last, each]]
         by_pair = pairs // n_rewards
         action = np.concatenate([letters[:, 0], n_actions + by_pair])
         pair = np.concatenate([pair_of, np.arange(len(pairs))])
@@ -74,7 +74,6 @@ class PointerLog:
         kinds = np.concatenate([n_actions + 1 + pair, 1 + by_pair, np.zeros(n_actions, np.int64)])
         padded = np.concatenate([symbol_of, np.zeros(len(pairs), symbol_of.dtype)])
         symbol_of, action_of, events, kind_of = (part.astype(np.int32) for part in (padded, action, events, kinds))
-        last = np.full(episodes.n, episodes.horizon, np.int32)
         return cls(episodes, symbols, word, last, symbol_of, action_of, events, kind_of, weights(episodes))
 
     @property
@@ -131,66 +130,11 @@ class PointerLog:
         return int(np.flatnonzero((self.events == event).any(axis=0))[0])
 
 
-def last_observation(steps: PointerLog) -> Int32:
-    """Return the automaton [O+1, Y] that remembers only the last observation; state 0 has seen none."""
-    return np.tile(steps.symbols[:, 1].astype(np.int32) + 1, (steps.episodes.alphabet.n_observations + 1, 1))
-
-
-def repeated_observation(steps: PointerLog) -> Int32:
-    """Return the automaton [O·R+1, Y] that also counts how often in a row the last observation occurred, up to R."""
-    shown, n = steps.symbols[:, 1].astype(np.int32), steps.episodes.alphabet.n_observations
-    most = max(1, min(steps.horizon, LARGEST_TABLE // (n * len(steps.symbols))))
-    seen, times = np.divmod(np.arange(n * most, dtype=np.int32), np.int32(most))  # times: repetitions
-    again = np.where(seen[:, None] == shown, np.minimum(times + 1, most - 1)[:, None], 0)
-    return np.concatenate([1 + shown[None] * most, 1 + shown[None] * most + again]).astype(np.int32)
-
-
-def first_reference(steps: PointerLog) -> Int32:
-    """Return the reference automaton of the first round.
-
-    Labels are the last observation, unless its number of repetitions is far more informative, as in a long corridor;
-    elsewhere finer labels only mean that fewer steps share one.
-    """
-    coarse, fine = last_observation(steps), repeated_observation(steps)
-    return fine if outcome_description(steps, fine) < outcome_description(steps, coarse) / 2 else coarse
-
-
-def outcome_description(steps: PointerLog, tau: Int32) -> float:
-    """Return the description length (BIC) of outcomes given state and action: Σ ln 1/p, and ½ ln N per parameter."""
-    counts = stationary.count_letters(stationary.trace(tau, steps.walked), steps.walked, len(tau))
-    groups = [counts[:, steps.action_of == a] for a in np.unique(steps.action_of[steps.action_of != UNSEEN])]
-    return _bits(groups, int(counts.sum()))
-
-
-def description(steps: PointerLog, tau: Int32) -> float:
-    """Return the description length (BIC) of actions given state, and of outcomes given state and action."""
-    counts = stationary.count_letters(stationary.trace(tau, steps.walked), steps.walked, len(tau))
-    groups = [counts[:, steps.action_of == a] for a in np.unique(steps.action_of[steps.action_of != UNSEEN])]
-    n_actions, choice = steps.episodes.alphabet.n_actions, np.where(steps.action_of < 0, UNSEEN, steps.action_of)
-    of = [choice % n_actions == a for a in range(n_actions)]
-    acts = [counts[:, at & (choice != UNSEEN)].sum(axis=1) for at in of]
-    return _bits([*groups, np.stack(acts, axis=1)], int(counts.sum()))
-
-
-def _bits(tables: list[Int64], total: int) -> float:
-    """Return Σ ln 1/p of the counts of tables, each row by itself, and ½ ln N for every free frequency."""
-    found, free = 0.0, 0
-    for table in tables:
-        part = table[table.any(axis=1)]
-        shares = part / part.sum(axis=1, keepdims=True)
-        found -= float((part * np.log(np.where(part > 0, shares, 1.0))).sum())
-        free += int(np.count_nonzero(part)) - len(part)
-    return found + free * math.log(max(total, 2)) / 2
-
-
-def completed(tau: Int32) -> Int32:
-    """Fill in unseen transitions with the target that the symbol has in most states."""
-    whole = tau.copy()
-    for y, column in enumerate(tau.T):
-        known = column[column != UNSEEN]
-        usual = np.bincount(known).argmax() if len(known) else 0
-        whole[column == UNSEEN, y] = usual
-    return whole
+def _last_steps(episodes: Episodes) -> Int32:
+    """Return [N], the last observed step of each episode."""
+    if episodes.length is None:
+        return np.full(episodes.n, episodes.horizon, np.int32)
+    return np.asarray(np.clip(episodes.length - 1, 0, episodes.horizon), np.int32)
 
 
 def grouped(keys: Int64) -> Iterator[tuple[int, Int64]]:

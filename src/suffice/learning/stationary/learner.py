@@ -29,8 +29,9 @@ from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Criterion, Learned, Settings
 from suffice.learning.merging import Decision, Placement
-from suffice.learning.stationary.labels import Labelling, PointerLog, completed, description, first_reference
+from suffice.learning.stationary.labels import Labelling, PointerLog
 from suffice.learning.stationary.pointers import END, START, Choice, Edge, Round, RoundResult
+from suffice.learning.stationary.reference import completed, description, first_reference
 from suffice.learning.stationary.rounds import FoundRound, load_round, save_round
 
 OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
@@ -253,18 +254,27 @@ class _LetterCounts(NamedTuple):
 
     def __call__(self, view: EpisodesView) -> Int64:
         """Count the letters of some episodes; see `Query`."""
-        state, weight, same = np.zeros(view.episodes.n, np.uint32), weights(view.episodes), np.arange(self.n_states)
-        counts = np.zeros((2, self.n_states, self.n_letters), np.int64)
-        for t, word in enumerate(view.episodes.word):
-            last = t == view.episodes.horizon
-            counts[int(last)] += walking.cross_count(state, same, word, weight, self.n_states, self.n_letters)
-            if not last:
+        episodes, same = view.episodes, np.arange(self.n_states)
+        state, counts = np.zeros(episodes.n, np.uint32), np.zeros((2, self.n_states, self.n_letters), np.int64)
+        for t, word in enumerate(episodes.word):
+            for part, weight in enumerate(_weights_at(episodes, t)):
+                if weight is not None:
+                    counts[part] += walking.cross_count(state, same, word, weight, self.n_states, self.n_letters)
+            if t < episodes.horizon:
                 walking.advance(state, same, self.after, self.n_letters, word)
         return counts
 
     def combine(self, answers: list[Int64]) -> Int64:
         """Add up the counts of parts of the log; see `Query`."""
         return added(answers)
+
+
+def _weights_at(episodes: Episodes, t: int) -> tuple[Int64 | None, Int64 | None]:
+    """Return the weights of episodes for which a step is before the last, and is the last; None if there are none."""
+    if not episodes.censored or episodes.length is None:
+        return (None, weights(episodes)) if t == episodes.horizon else (weights(episodes), None)
+    each = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
+    return each * (episodes.length - 1 > t), each * (episodes.length - 1 == t)
 
 
 def _renamed(choice: Choice, tau: Int32, place: Int32) -> Placement:

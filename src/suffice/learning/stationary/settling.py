@@ -20,8 +20,9 @@ from suffice.kernels import assignment, stationary
 from suffice.kernels.array_types import Float, Int32, Int64
 from suffice.kernels.assignment import Beliefs, Limits
 from suffice.learning.refinement import EQUAL_BALANCE
-from suffice.learning.stationary.labels import PointerLog, completed
+from suffice.learning.stationary.labels import PointerLog
 from suffice.learning.stationary.pointers import SPECIAL, Edge
+from suffice.learning.stationary.reference import completed
 
 PASSES = 5
 VISITS, MOST_STEPS = 2000, 1 << 15  # visits of a transition that are used, and about how many steps
