@@ -215,7 +215,7 @@ def test_add_lanes_carries_beyond_32_bits() -> None:
         slices = np.zeros(patterns.COUNTER_BITS, np.uint64)
         for level in range(patterns.COUNTER_BITS):
             slices[level] = np.uint64(2**64 - 1) * np.uint64(((1 << power) - 3) >> level & 1)
-        patterns._add_lanes(words, slices)
+        patterns.add_lanes(words, slices)
         counted = [
             sum((int(slices[level]) >> lane & 1) << level for level in range(patterns.COUNTER_BITS))
             for lane in range(64)

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
 from suffice.kernels.comparing import DIFFERENCE, FISHER, LIKELIHOOD
+from suffice.kernels.jit import interpreted
 from suffice.kernels.tables import ln_table
+
+_ln_table = interpreted(ln_table)  # for single tables
 
 
 class Contrast(NamedTuple):
@@ -95,7 +98,7 @@ class FisherEvidence:
 
     def attainable(self, n1: int, n2: int) -> float:
         """Return ln C(n, n₁), because p ≥ 1 / C(n, n₁)."""
-        return -float(ln_table(n1, n1, 0, n2))
+        return -float(_ln_table(n1, n1, 0, n2))
 
     def detectable(self, threshold: float, n1: int, n2: int) -> float:
         """Return the value for G as an approximation, because −ln p approaches G as samples grow."""

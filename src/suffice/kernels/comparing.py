@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from suffice.kernels.jit import EQUAL_DISTANCE, jit
+from suffice.kernels.jit import EQUAL_DISTANCE, jit, jit_unless_rare
 from suffice.kernels.tables import cross, likeliest, likelihood_ratio, ln_table
 
 # Measures of evidence between the counts of one event in two samples (see evidence/measures.py).
@@ -288,7 +288,7 @@ def tarone(attainable, multiplicity, ln_delta):
     return low
 
 
-@jit
+@jit_unless_rare
 def judge_rows(kind, row, n1, rows, sizes, best, event, low, high, multiplicity, ln_delta):
     """Apply `judging.judge` to rows in one call: (nearest state, distinct from all, distance, threshold, event)."""
     compare_rows(kind, row, n1, rows, sizes, low, high, best, event)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.kernels.array_types import Int64
-from suffice.kernels.jit import jit
+from suffice.kernels.jit import jit, jit_unless_rare
 from suffice.kernels.tables import ln_table
 
 DEPTH = 3  # steps since the start that labels of the tree distinguish
@@ -45,7 +45,7 @@ class Chosen(NamedTuple):
     group: Int64  # [C]
 
 
-@jit
+@jit_unless_rare
 def evidence_of_rows(one, other, begin, equal):
     """Return the evidence that two rows of counts have different futures: (ln E, Σ ln e, cell with the largest e).
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels.jit import at, jit
+from suffice.kernels import small
+from suffice.kernels.jit import at, jit, jit_unless_small
 
 CHUNK_EPISODES = 1 << 15  # episodes processed at a time, so that their words stay in the cache
 COUNTER_BITS = 40  # bits of a counter, enough for any count
 
 
-@jit
+@jit_unless_small(small.patterns_met)
 def patterns_met(word, hits, later, bits):
     """Write the patterns that suffixes meet to `bits` [W, N]: at the steps of `word` [U, N], or in `later` [W, N]."""
     for w in range(bits.shape[0]):
@@ -32,7 +33,7 @@ def _meet(word, hits, later, bits):
             bits[e] |= hits[word[u, e]]
 
 
-@jit
+@jit_unless_small(small.letters_in_patterns)
 def letters_in_patterns(table, member):
     """Count how often candidates meet each pattern, [C, G], from their counts of letters, [C, X], mostly 0."""
     counts = np.zeros((table.shape[0], member.shape[1]), dtype=np.int64)
@@ -52,7 +53,7 @@ def _add3(a, b, c):
 
 
 @jit
-def _add_lanes(words, slices):
+def add_lanes(words, slices):
     """Count the words that have each bit set, 64 lanes at once: slices[i] holds bit i of every lane's count.
 
     Eight words at a time go through a tree of full adders before a carry is propagated.
@@ -80,7 +81,7 @@ def _ripple(carry, level, slices):
         level += 1
 
 
-@jit
+@jit_unless_small(small.count_patterns)
 def count_patterns(candidate, word, hits, later, weight, n_candidates, n_columns):
     """Count how often the suffixes of each candidate meet each pattern, [C, columns]; see `patterns_met`."""
     n, n_words = candidate.size, hits.shape[1]
@@ -127,7 +128,7 @@ def _add_sorted(candidate, words, grouped, end, slices):
         end[c] += 1
     first = 0
     for c in range(end.size - 1):
-        _add_lanes(grouped[first : end[c]], slices[c])
+        add_lanes(grouped[first : end[c]], slices[c])
         first = end[c]
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels.jit import at, jit
+from suffice.kernels import small
+from suffice.kernels.jit import at, jit, jit_unless_small
 
 
-@jit
+@jit_unless_small(small.add_values)
 def add_values(word, values, total):
     """Add the values of its letters to the total of each episode, in the order of the steps."""
     for t in range(word.shape[0]):
@@ -15,7 +16,7 @@ def add_values(word, values, total):
             total[e] += values[word[t, e]]
 
 
-@jit
+@jit_unless_small(small.squares)
 def squares(numbers, square, rest):
     """Compute squares and their rounding errors; return False if one of them may exceed the range of floats."""
     for e in range(numbers.size):
@@ -30,7 +31,7 @@ def squares(numbers, square, rest):
     return True
 
 
-@jit
+@jit_unless_small(small.significands)
 def significands(bits, times, half):
     """Count floats by sign and exponent, and add up the halves of their significands, [3, 2^12]."""
     sums = np.zeros((3, 1 << 12), dtype=np.int64)
@@ -51,7 +52,7 @@ def _scramble(z):
     return z ^ (z >> np.uint64(31))
 
 
-@jit
+@jit_unless_small(small.mix)
 def mix(word, weight, length, first, ordered):
     """Return the sums of two hashes of each episode times its weight, [2]; if `ordered`, of its position too.
 
@@ -80,7 +81,7 @@ def mix(word, weight, length, first, ordered):
     return total
 
 
-@jit
+@jit_unless_small(small.hash_episodes)
 def hash_episodes(word, of_letter):
     """Return a hash of each episode, [N], from those of its letters in their order; 0 leaves a letter out."""
     n = word.shape[1]
@@ -94,7 +95,7 @@ def hash_episodes(word, of_letter):
     return state
 
 
-@jit
+@jit_unless_small(small.hash_attributes)
 def hash_attributes(state, length, steps, group):
     """Change the hash of each episode [N] by its length, if steps were not observed, and by its group, if any."""
     for e in range(state.size):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.kernels.jit import at, jit
+from suffice.kernels import small
+from suffice.kernels.jit import at, jit, jit_unless_small
 
 
-@jit
+@jit_unless_small(small.advance)
 def advance(candidate, join, candidate_of, letters, word):
     """Take one step in every episode: candidate of the last layer → state → candidate of this layer."""
     for e in range(candidate.size):
         candidate[e] = candidate_of[at(join[candidate[e]] * letters + word[e])]
 
 
-@jit
+@jit_unless_small(small.advance_and_meet)
 def advance_and_meet(candidate, join, candidate_of, word, following, last, weight, tables):
     """Call `advance`, and count how often each new candidate meets each letter next and last, [2, C, X]."""
     letters = tables.shape[2]
@@ -62,14 +63,14 @@ def tally_along(state, tau, symbol, letter, action, word, weight, counts, lost):
             lost[q, action[x]] += w
 
 
-@jit
+@jit_unless_small(small.relabel)
 def relabel(group, of_group):
     """Replace each group by its value in `of_group`."""
     for e in range(group.size):
         group[e] = of_group[group[e]]
 
 
-@jit
+@jit_unless_small(small.add_rows)
 def add_rows(table, of_row, n):
     """Add up the rows [R, V] that have the same value in `of_row`, [n, V]."""
     out = np.zeros((n, table.shape[1]), dtype=np.int64)
@@ -79,7 +80,7 @@ def add_rows(table, of_row, n):
     return out
 
 
-@jit
+@jit_unless_small(small.cross_count)
 def cross_count(group, of_group, value, weight, n_groups, n_values):
     """Count how often each group meets each value, [G, V]; episode e is in the group of_group[group[e]]."""
     counts = np.zeros((n_groups, n_values), dtype=np.int64)
@@ -131,7 +132,7 @@ def tally(candidate, value, weight, n_candidates, n_values):
     return start, values[:m].copy(), counts[:m].copy()
 
 
-@jit
+@jit_unless_small(small.meet)
 def meet(after, cell_of, label_of, row_of, candidate, word, weight, first, rows):
     """Count how often the episodes of each candidate meet each cell, rows [R, D − first]; −1 in `row_of`: not counted.
 
@@ -153,7 +154,7 @@ def meet(after, cell_of, label_of, row_of, candidate, word, weight, first, rows)
             label[i] = after[state, x]
 
 
-@jit
+@jit_unless_small(small.meet_from)
 def meet_from(after, cell_of, labels, which, candidate, word, weight, first, rows):
     """Apply `meet` to the episodes of one candidate, from each of several labels, rows [L, D − first]."""
     weighted = weight.size > 0
