@@ -283,7 +283,7 @@ def test_info_and_other_commands_read_models_without_a_plan(here: Path) -> None:
     was = about("a.model")
     before_plans(here / "a.model")
     said = about("a.model")
-    without = dict.fromkeys(("plan", "verdict", "predicted", "lower_bound", "logged"))
+    without = dict.fromkeys(("plan", "verdict", "predicted", "lower_bound", "logged", "objective"))
     assert said == was | without | {"verdict_reasons": [], "second_look": False, "held_out": 0.0}
     assert Model.load("a.model").plan is None
     assert "predicted" not in ok("info", "a.model", "--states", "--decisions", "2")

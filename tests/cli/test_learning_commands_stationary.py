@@ -112,7 +112,7 @@ def test_learn_stationary_works_without_a_plan(here: Path) -> None:
         ("--stationary --planner subsampled", "is proved for layers only, so it cannot be combined with --stationary"),
         ("--stationary auto --split", "is proved for layers only, so it cannot be combined with --stationary"),
         ("--stationary --second-look", "--second-look refines layers"),
-        ("--discount 0.9", "Add --stationary, or leave out --discount"),
+        ("--discount 0.9", "Add --stationary or --objective discounted, or leave out --discount"),
         ("--stationary --discount 1", "from 0 to 0.999"),
         ("--stationary --discount -0.5", "from 0 to 0.999"),
         (

@@ -346,13 +346,6 @@ def test_read_log_refuses_propensity_columns_with_another_role(
     assert refusal(write(tmp_path, RAGGED), columns).startswith(complaint)
 
 
-def test_read_log_refuses_episodes_truncated_before_the_horizon(tmp_path: Path) -> None:
-    assert refusal(write(tmp_path, TRUNCATED)) == (
-        "log.csv: 1 of 3 episodes is truncated before the horizon 2. Cut all with horizon=1, or leave them out with "
-        "drop_truncated=True."
-    )
-
-
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [

@@ -445,13 +445,13 @@ def test_read_log_distinguishes_ends_from_truncation(
         if expected is None:
             continue
         if expected:
-            with pytest.raises(SufficeError, match="1 of 2 episodes is truncated before the horizon 3"):
-                read_log(source)
             kept = read_log(source, drop_truncated=True)
             report = kept.report
             assert (kept.n, report.dropped) == (1, 1)
-        episodes = read_log(source, horizon=2 if expected else None)
-        assert episodes.n == 2
+        episodes = read_log(source)
+        assert episodes.n == 2 and episodes.report.ends.cut_off == expected
+        assert (episodes.length is not None and episodes.length.tolist() == [4, 3]) == expected
+        assert read_log(source, horizon=2).length is None
 
 
 def test_read_log_applies_a_flag_per_episode_to_its_last_step(tmp_path: Path) -> None:
@@ -461,8 +461,8 @@ def test_read_log_applies_a_flag_per_episode_to_its_last_step(tmp_path: Path) ->
         for source in (wholes, pa.Table.from_pylist(wholes), write(tmp_path, lines(wholes), "log.jsonl")):
             assert read_log(source).total == 9
     wholes[0]["terminated"] = wholes[1]["terminated"] = "false"
-    with pytest.raises(SufficeError, match="1 of 3 episodes is truncated before the horizon 3"):
-        read_log(wholes)
+    length = read_log(wholes).length
+    assert length is not None and sorted(length.tolist()) == [2, 4, 4]
 
 
 def test_read_log_refuses_end_flags_before_the_last_row() -> None:

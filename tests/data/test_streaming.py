@@ -218,6 +218,10 @@ TWO = "observations=seen+heat"
 READING: dict[str, dict[str, Any]] = {
     "plain": {"columns": SEEN},
     "a horizon that cuts": {"columns": f"{SEEN},truncated=timeout", "horizon": 2},
+    "truncated episodes": {"columns": f"{SEEN},truncated=timeout"},
+    "ends": {"columns": SEEN, "ends": "auto"},
+    "censored": {"columns": SEEN, "ends": "censored"},
+    "terminal": {"columns": SEEN, "ends": "terminal"},
     "truncated episodes left out": {"columns": f"{SEEN},truncated=timeout", "drop_truncated": True},
     "weights": {"columns": f"{SEEN},weight=count"},
     "edges of bins": {"columns": TWO, "bins": {"heat": (-0.5, 0.5)}},
@@ -296,7 +300,6 @@ def test_read_stored_names_the_same_file_and_row_as_reading_at_once(
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"columns": f"{SEEN},truncated=timeout"}, "29 of 400 episodes are truncated"),
         ({"columns": f"{SEEN},reward=paid"}, "there is no column 'paid' (reward)"),
         ({"columns": TWO, "bins": {"seen": 3}}, "only numbers can be binned"),
         ({"columns": TWO, "bins": {"wind": 3}}, "bins: 'wind' is not an observation"),
@@ -390,6 +393,10 @@ LEARNING = (
     "--horizon 2 --confidence 0.9",
     "--truncated-column timeout --drop-truncated --cut 0.01",
     "--bin heat=-0.5,0.5 --columns observations=seen+heat",
+    "--stationary --ends censored",
+    "--stationary --truncated-column timeout --objective per-step",
+    "--stationary --group-column count --objective discounted --discount 0.9",
+    "--group-column count --ends terminal --objective per-step --hold-out 0.3",
 )
 
 

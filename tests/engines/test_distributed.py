@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec import UNSET
 
 import suffice
 from suffice import (
@@ -95,6 +96,31 @@ def test_learn_gives_the_same_model_for_any_partition(stationary: bool, uneven: 
 
     for engine in (*(Here(cuts) for _ in range(2)), Here(every_unit)):
         assert model_file(uneven, tmp_path, engine, stationary=stationary) == alone
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"stationary": True, "group_column": "person"},
+        {"stationary": True, "ends": "censored", "objective": "per-step", "hold_out": 0.3},
+        {"ends": "terminal", "objective": "discounted", "discount": 0.8, "group_column": "person"},
+    ],
+)
+def test_learn_gives_the_same_model_with_ends_groups_and_objectives(choices: dict[str, Any], tmp_path: Path) -> None:
+    """Episodes of 12 persons stop at random, so that they count as cut off unless the user says otherwise."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {"episode": e, "step": t, "person": f"p{e % 12}", "seen": int(rng.integers(2)), "action": int(rng.integers(2)),
+         "reward": float(rng.integers(3))}
+        for e in range(90) for t in range(int(min(rng.geometric(0.2), 6)))
+    ]  # fmt: skip
+    path = tmp_path / "panel.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=40)
+    alone = model_file(path, tmp_path, observations="seen", **choices)
+    assert model_file(path, tmp_path, Here.of(3), observations="seen", **choices) == alone
+    about = suffice.load(tmp_path / "learned.model").about
+    assert about.ends.kind == ("terminal" if choices.get("ends") == "terminal" else "censored")
+    assert about.groups == (12 if "group_column" in choices else UNSET)
 
 
 class Naive(Worker):

@@ -31,6 +31,7 @@ from suffice.learning.stationary.learner import MOST_ROUNDS, learn_stationary
 from suffice.learning.stationary.pointers import Round
 from suffice.learning.stationary.reference import completed, last_observation
 from suffice.learning.stationary.settling import _Pass
+from support.censoring import censored
 from support.samples import coins, everything, from_values, of_one_feature
 from support.stationary_logs import CENSORED, DOMAINS, cut_off, log, one_round, random_log, spelled
 
@@ -460,3 +461,53 @@ def test_round_run_moves_every_pointer_to_the_end() -> None:
     done = Round(steps, Labelling(steps, last_observation(steps)), lambda i: 0.3, 0.0, {})
     done.run()
     assert (done._at == steps.horizon).all() and not any(part.any() for part in done._room[:4]), "tables are cleared"
+
+
+# Episodes that were cut off
+
+
+@pytest.mark.parametrize(("name", "horizon"), [("cheese", 10), ("corridor", 8)])
+def test_learn_stationary_finds_the_same_states_in_episodes_that_were_cut_off(name: str, horizon: int) -> None:
+    """As ended, they would have a further state, and ends that the process does not have."""
+    whole = make(name).simulate(2000, horizon, np.random.default_rng(1))
+    some = censored(whole, np.random.default_rng(2), 0.08)
+    found, ended = learn_stationary(some).rdp, learn_stationary(some.ended()).rdp
+    assert found.n_states == ended.n_states - 1 and found.n_states >= learn_stationary(whole).rdp.n_states - 2
+    ends = found.letters[:, 1] == STOP
+    assert found.counts[:, ends].sum() == 0 < ended.counts[:, ends].sum()
+
+
+def test_count_steps_counts_observed_steps_only() -> None:
+    """The literal version: each episode is followed step by step up to its last observed one."""
+    log = censored(random_log(3), np.random.default_rng(0), 0.3)
+    assert log.length is not None and log.censored
+    rdp = learn_stationary(log).rdp
+    counts, cut = np.zeros_like(rdp.counts), np.zeros_like(rdp.counts)
+    of_letter = rdp.symbol_of_letter()
+    for i in range(log.n):
+        state, weight = 0, 1 if log.weight is None else int(log.weight[i])
+        for t in range(int(log.length[i])):
+            x = int(log.word[t, i])
+            last = t == log.length[i] - 1 and log.letters[x, 0] != PAD
+            (cut if last else counts)[state, x] += weight
+            if t < log.length[i] - 1:
+                state = int(rdp.tau[state, of_letter[x]])
+    assert rdp.cut is not None
+    assert np.array_equal(rdp.counts, counts) and np.array_equal(rdp.cut, cut)
+
+
+def test_learn_stationary_is_the_same_for_lengths_that_leave_nothing_out() -> None:
+    log = random_log(5)
+    same = replace(log, length=np.full(log.n, log.horizon + 1, np.int32))
+    one, other = learn_stationary(log).rdp, learn_stationary(same).rdp
+    assert np.array_equal(one.tau, other.tau) and np.array_equal(one.counts, other.counts)
+
+
+def test_learn_stationary_needs_more_evidence_from_groups() -> None:
+    """All episodes of a person are the same: the worst case, in which the correction is not complete (2 states)."""
+    few = coins(np.random.default_rng(0), 3, 30)
+    copies = np.repeat(np.arange(few.n), 40)
+    log = few.columns(copies)
+    grouped = replace(log, group=copies.astype(np.uint64))
+    assert learn_stationary(grouped).rdp.n_states <= learn_stationary(log).rdp.n_states / 3
+    assert learn_stationary(grouped).settings.dependence == 40

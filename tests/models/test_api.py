@@ -213,12 +213,12 @@ def test_learn_bins_later_logs_as_the_first(here: Path) -> None:
     assert both.bins == first.bins and both.about.episodes == 600
 
 
-def test_learn_refuses_truncated_log_beside_longer_episodes(here: Path) -> None:
+def test_learn_refuses_layers_of_a_truncated_log_beside_longer_episodes(here: Path) -> None:
     """The horizon of the log alone is where it was cut; with longer episodes, the cut would look like an end."""
     header = "episode,step,seen,action,reward,truncated"
     Path("short.csv").write_text(f"{header}\n0,0,1,a,0,false\n0,1,1,a,0,true\n")
     Path("long.csv").write_text("\n".join([header, *(f"0,{t},1,a,1,false" for t in range(3))]))
-    with pytest.raises(SufficeError, match="truncated before the horizon 3"):
+    with pytest.raises(SufficeError, match="cut off before the horizon 3, and layers need whole"):
         suffice.learn(["short.csv", "long.csv"])
     assert suffice.learn(["short.csv", "long.csv"], horizon=2).rdp.horizon == 2
 

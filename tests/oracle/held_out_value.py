@@ -18,6 +18,7 @@ from suffice.planning.plan import Plan
 Node = Hashable
 Cell = tuple[Any, Node, int]  # table, node, action
 LAST = "last"
+CUT = "cut"
 
 
 class Decision(NamedTuple):
@@ -30,13 +31,17 @@ class Decision(NamedTuple):
     place: int
     action: int
     reward: float
+    cut: bool = False  # the episode goes on, but where was not observed
 
 
 class LiteralPlan:
     """A plan walked by held-out episodes, in dictionaries."""
 
-    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes, spans: list[float]) -> None:
-        self.rdp, self.plan, self.spans = rdp, plan, spans
+    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes, spans: list[float], discount: float = 1.0) -> None:
+        self.rdp, self.plan, self.spans, self.discount = rdp, plan, spans, discount
+        steps = len(episodes.word)
+        lengths = [steps] * episodes.n if episodes.length is None else episodes.length.tolist()
+        self.cut_off = [length < steps for length in lengths]
         self.layered, self.origin = rdp.unroll()
         self.tracker = StateTracker.of(rdp)
         self.weight = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
@@ -69,7 +74,8 @@ class LiteralPlan:
             }
             horizon = self.rdp.horizon
             table = t if not self.rdp.stationary else LAST if t == horizon else "inner"
-            found.append(Decision(t, table, (place, before[refinement]), (place, None), place, number, reward))
+            cut = self.cut_off[i] and t == len(steps) - 1
+            found.append(Decision(t, table, (place, before[refinement]), (place, None), place, number, reward, cut))
         return found
 
     def chance(self, t: int, place: int, action: int) -> float:
@@ -117,7 +123,7 @@ class LiteralPlan:
         places = {(d.node): d.place for walk in walks for d in walk}
         rare: dict[Cell, float] = defaultdict(float)
         for t in range(1, horizon + 1):
-            left = sum(self.spans[t - 1 :])
+            left = sum(span * self.discount**k for k, span in enumerate(self.spans[t - 1 :]))
             table = t if not self.rdp.stationary else LAST if t == horizon else "inner"
             following: dict[Node, float] = defaultdict(float)
             for node, part in share.items():
@@ -132,8 +138,9 @@ class LiteralPlan:
                     use[t, cell] = flow / (n + 1)
                     rare[cell] += flow / (n + 1) * left / 2
                     for w, after in visits[cell]:
-                        if after is not None:
-                            following[after] += flow * w / n
+                        if after not in (None, CUT):
+                            more = self.more(visits[cell])
+                            following[after] += self.discount * more * flow * w / n
                 missing += ((part - known) * left / 2) ** 2
             share = following
         for i, walk in enumerate(walks):
@@ -141,9 +148,24 @@ class LiteralPlan:
                 cell = (d.table, d.node, d.action)
                 for t in range(1, horizon + 1):
                     if (t, cell) in use:
-                        gain = d.reward + (0.0 if later is None or d.table == LAST else v.get((t + 1, later.node), 0.0))
+                        after = 0.0
+                        if d.table != LAST and t < horizon and (d.cut or later is not None):
+                            mean = self.mean_after(visits[cell], t, v)
+                            own = mean if d.cut or later is None else v.get((t + 1, later.node), 0.0)
+                            after = mean + self.more(visits[cell]) * (own - mean)
+                        gain = d.reward + self.discount * after
                         influence[i] += use[t, cell] * (gain - q[t, cell])
         return value, influence, missing + sum(r**2 for r in rare.values())
+
+    def mean_after(self, visits: list[tuple[int, Node | None]], t: int, v: Any) -> float:
+        """Return the mean value of the nodes that are known to have followed; 0 if there are none."""
+        known = [(w, v.get((t + 1, after), 0.0)) for w, after in visits if after not in (None, CUT)]
+        return sum(w * value for w, value in known) / sum(w for w, _ in known) if known else 0.0
+
+    def more(self, visits: list[tuple[int, Node | None]]) -> float:
+        """Return how many visits go on for each one of which it is known where."""
+        known = sum(w for w, after in visits if after not in (None, CUT))
+        return sum(w for w, after in visits if after is not None) / known if known else 1.0
 
     def values(self, walks: list[list[Decision]], base: Any) -> Any:
         """Return Q by step and cell, V by step and node, and the visits of each cell with the node that followed."""
@@ -154,7 +176,8 @@ class LiteralPlan:
         nodes: dict[Any, set[Node]] = defaultdict(set)  # that may be asked for at each step
         for w, walk in zip(self.weight, walks, strict=True):
             for d, later in zip(walk, [*walk[1:], None], strict=True):
-                visits[d.table, d.node, d.action].append((w, None if later is None else later.node))
+                after = CUT if d.cut else None if later is None else later.node
+                visits[d.table, d.node, d.action].append((w, after))
                 rewards[d.table, d.node, d.action] += w * d.reward
                 nodes[None if self.rdp.stationary else d.step].add(d.node)
         q: dict[tuple[int, Cell], float] = {}
@@ -172,8 +195,11 @@ class LiteralPlan:
                         continue
                     leans = prior if base is None else base[0][t, (table, plain, action)]
                     n = sum(w for w, _ in visits[cell])
-                    later = sum(w * v[t + 1, after] for w, after in visits[cell] if after is not None and t < horizon)
-                    q[t, cell] = (rewards[cell] + later + leans) / (n + 1)
+                    later = 0.0
+                    if t < horizon:
+                        goes_on = sum(w for w, after in visits[cell] if after is not None)
+                        later = goes_on * self.mean_after(visits[cell], t, v)
+                    q[t, cell] = (rewards[cell] + self.discount * later + leans) / (n + 1)
                     chance = self.chance(t, place, action)
                     known += chance
                     v[t, node] += chance * q[t, cell]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from suffice.planning import held_out_value
 from suffice.planning.held_out_value import REFINEMENTS, HeldOutPlan, _Nodes, _Walk, distinct, lack_of_fit
 from suffice.planning.plan import Plan
 from suffice.planning.planner import GREEDY, Planning, plan_on
+from support.censoring import censored
 
 SEEDS = range(6)
 
@@ -46,6 +48,25 @@ def test_held_out_plan_value_agrees_with_literal_recursion(
     spans = (ranges.high - ranges.low)[1:]
     found = HeldOutPlan(rdp, plan, episodes, spans).value(refinement)
     value, influence, rare = LiteralPlan(rdp, plan, episodes, spans.tolist()).estimate(refinement)
+    assert found.value == pytest.approx(value, abs=1e-9)
+    assert found.influence == pytest.approx(np.array(influence), abs=1e-9)
+    assert found.rare == pytest.approx(rare, abs=1e-9)
+
+
+@pytest.mark.parametrize("refinement", [None, *REFINEMENTS])
+@pytest.mark.parametrize("stationary", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_held_out_plan_value_of_cut_off_episodes_with_a_discount_agrees_with_literal_recursion(
+    seed: int, stationary: bool, refinement: str | None
+) -> None:
+    rdp, _, episodes = learned_plan(seed, stationary)
+    plan = plan_on(rdp.layered(), replace(GREEDY, objective="discounted", discount=0.7))
+    episodes = censored(episodes, np.random.default_rng(seed), 0.3)
+    assert episodes.censored
+    ranges = reward_ranges(episodes)
+    spans = (ranges.high - ranges.low)[1:]
+    found = HeldOutPlan(rdp, plan, episodes, spans, 0.7).value(refinement)
+    value, influence, rare = LiteralPlan(rdp, plan, episodes, spans.tolist(), 0.7).estimate(refinement)
     assert found.value == pytest.approx(value, abs=1e-9)
     assert found.influence == pytest.approx(np.array(influence), abs=1e-9)
     assert found.rare == pytest.approx(rare, abs=1e-9)
@@ -87,7 +108,8 @@ def test_lack_of_fit_has_the_exact_permutation_moments(rows: list[int], columns:
     n = len(rows)
     nothing = np.zeros((2, n), np.int64)
     reward = np.array([columns, [0] * n], float)
-    walk = _Walk(nothing, nothing, nothing, reward, np.ones(n), [np.ones((1, 2))] * 2, [np.zeros(1)] * 2, False)
+    tables = [np.ones((1, 2))] * 2, [np.zeros(1)] * 2
+    walk = _Walk(nothing, nothing, nothing, None, None, reward, np.ones(n), *tables, False)
     states = _Nodes(np.array([[0] * n, [1] * n]), np.array([0, 1]), np.array([0, 1]))
     refined = _Nodes(np.array([rows, [3] * n]), np.zeros(4, np.int64), np.array([0, 0, 0, 1]))
     excess, variance = lack_of_fit(walk, states, refined)

@@ -19,10 +19,12 @@ from suffice.learning.memories import Cycle, Layers, MemoryKind, Window, memorie
 from suffice.learning.windows import learn_window
 from suffice.planning import memory_plans
 from suffice.planning.held_out_value import HeldOutPlan
-from suffice.planning.memory_comparison import _better_plan, _least_bits, _Trial, _without_other_windows
+from suffice.planning.memory_comparison import _better_plan, _HeldOut, _least_bits, _Trial, _without_other_windows
 from suffice.planning.memory_plans import PlanMaker, choose_memory, learn_memory
 from suffice.planning.planner import Planning
 from support.samples import rising
+
+ALONE = _HeldOut(None, None)  # neither weights nor groups
 
 
 class _Sized:
@@ -52,7 +54,7 @@ NONE, LAST = trial(Window(0), 2, 10.0), trial(Window(1), 5, 9.0)
     ],
 )
 def test_least_bits_prefers_the_cycle_among_kinds_that_are_not_clearly_worse(trials: list[_Trial], chosen: int) -> None:
-    assert _least_bits(trials, None) is trials[chosen]
+    assert _least_bits(trials, ALONE) is trials[chosen]
 
 
 @pytest.mark.parametrize(
@@ -62,17 +64,17 @@ def test_least_bits_prefers_the_cycle_among_kinds_that_are_not_clearly_worse(tri
 def test_better_plan_needs_more_evidence_against_worse_bits(bits: float, gain: float, taken: bool) -> None:
     """A gain of that many standard errors."""
     other = trial(Cycle(), 8, bits)
-    found = _better_plan([LAST, other], LAST, None, [Estimate(0.0, 0.0), Estimate(-gain, 1.0)])
+    found = _better_plan([LAST, other], LAST, ALONE, [Estimate(0.0, 0.0), Estimate(-gain, 1.0)])
     assert (found is other) == taken
 
 
 def test_better_plan_is_the_chosen_one_without_plans() -> None:
-    assert _better_plan([LAST, NONE], LAST, None, [None, None]) is LAST
+    assert _better_plan([LAST, NONE], LAST, ALONE, [None, None]) is LAST
 
 
 def test_without_other_windows_keeps_the_best_longer_one() -> None:
     trials = [NONE, LAST, trial(Window(2), 9, 8.0), trial(Window(3), 20, 7.0), trial(Window(4), 40, 7.5)]
-    assert _without_other_windows(trials, None) == [NONE, LAST, trials[3]]
+    assert _without_other_windows(trials, ALONE) == [NONE, LAST, trials[3]]
 
 
 @cache

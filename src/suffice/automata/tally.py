@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.automata.row_tables import RowTable, SparseRows
 from suffice.automata.vocabulary import UNSEEN, Vocabulary
-from suffice.data.episodes import Episodes, weights
+from suffice.data.episodes import Episodes, weights_at
 from suffice.data.queries import EpisodesView, added
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
@@ -45,23 +45,23 @@ class TallyQuery(NamedTuple):
         counts = np.zeros((len(self.tau), len(known.letters)), np.int64)
         lost = np.zeros((len(self.tau), known.alphabet.n_actions), np.int64)
         state = np.zeros(episodes.n, np.int32)
-        for word in episodes.word[: steps_walked(episodes.horizon, self.limit)]:
-            walking.tally_along(state, self.tau, *codes, word, weights(episodes), counts, lost)
+        for t, word in enumerate(episodes.word[: steps_walked(episodes.horizon, self.limit)]):
+            walking.tally_along(state, self.tau, *codes, word, weights_at(episodes, t), counts, lost)
         return Tally(counts, lost)
 
     def _sparse(self, episodes: Episodes, symbol: Int64, letter: Int64, action: Int64) -> Tally:
         """Tally some episodes with few of the cells, without a table of all; the same counts as those of the kernel."""
         shape = len(self.tau), len(self.vocabulary.letters)
-        weight = weights(episodes) if episodes.weight is not None else np.ones(episodes.n, np.int64)
         lost = np.zeros((len(self.tau), self.vocabulary.alphabet.n_actions), np.int64)
         state, running = np.zeros(episodes.n, np.int64), np.arange(episodes.n)
         parts = [SparseRows(shape, *(np.zeros(0, np.int64) for _ in range(2)))]
-        for row in episodes.word[: steps_walked(episodes.horizon, self.limit)]:
-            word, times = row[running], weight[running]
+        for t, row in enumerate(episodes.word[: steps_walked(episodes.horizon, self.limit)]):
+            weight = weights_at(episodes, t)
+            word, times = row[running], weight[running] if len(weight) else np.ones(len(running), np.int64)
             following = np.where(symbol[word] >= 0, self.tau[state, symbol[word]], UNSEEN)
-            stays = (following != UNSEEN) & (letter[word] >= 0)
+            stays = (following != UNSEEN) & (letter[word] >= 0) & (times > 0)
             parts.append(SparseRows.counted(shape, (state * shape[1] + letter[word])[stays], times[stays]))
-            leaves = ~stays & (action[word] >= 0)
+            leaves = ~stays & (action[word] >= 0) & (times > 0)
             np.add.at(lost, (state[leaves], action[word][leaves]), times[leaves])
             running, state = running[following != UNSEEN], following[following != UNSEEN].astype(np.int64)
         return Tally(cast("Int64", SparseRows.added(parts)), lost)

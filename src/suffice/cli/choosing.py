@@ -43,6 +43,7 @@ def learn_options(
         planning=plan.planner,
         strength=plan.strength,
         discount=plan.discount,
+        objective=plan.objective,
         split=plan.split,
         accuracy=plan.accuracy,
         max_states=None if plan.max_states == PlanOptions.max_states else plan.max_states,

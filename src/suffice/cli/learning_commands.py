@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +41,6 @@ from suffice.evidence.tables import USUAL_METRIC
 from suffice.files.signals import if_interrupted, resume_message
 
 if TYPE_CHECKING:
-    from suffice.data.encoding.columns import Columns
     from suffice.data.streaming import ExternalReader
     from suffice.models.choices import Choices
     from suffice.models.learn_options import LearnOptions
@@ -223,19 +222,7 @@ def _learn(
         with progress_bar("Learning", "layers") as progress:
             model = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
         seconds = perf_counter() - start
-        return TimedRun(model, [*_assumed_ends(model, reading.encoder.columns), *reading.notes], seconds)
-
-
-def _assumed_ends(model: Model, columns: Columns) -> Iterator[str]:
-    """Yield a warning about short episodes whose ends no column marks."""
-    from suffice.models.summary import shorter_episodes
-
-    marked = any((columns.terminated, columns.truncated, columns.done))
-    if not marked and (shorter := shorter_episodes(model.rdp)):
-        yield (
-            f"{shorter:,} of {model.about.episodes:,} episodes have fewer than {model.rdp.horizon} steps; no column "
-            "marks their ends, so they count as ended"
-        )
+        return TimedRun(model, list(reading.notes), seconds)
 
 
 def _remove_checkpoint(checkpoint: Path) -> None:

@@ -72,6 +72,9 @@ def _name_in(table: Registry[Any], *others: str) -> Any:
 
 ModelOrDomain = Annotated[str, Parameter(completer=_models_and_domains, converter=_as_written)]
 
+EndsName = Literal["terminal", "censored", "auto"]
+ObjectiveOption = Literal["return", "per-step", "discounted"]
+
 if TYPE_CHECKING:
     FileName = str
     PlannerName = str

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import CoercionError, Group, Parameter, Token
 
-from suffice.cli.names import OUTPUT, FileName, PlannerName
+from suffice.cli.names import OUTPUT, EndsName, FileName, ObjectiveOption, PlannerName
 from suffice.errors import LogError, SettingsError, closest
 from suffice.files.atomic import link_target, refuse_special_file
 
 if TYPE_CHECKING:
     from suffice.data.episodes import Episodes
     from suffice.data.loading import Reading
+    from suffice.data.logs.reading import ReadOptions
     from suffice.data.report import ReadReport
     from suffice.data.streaming import MemoryBudget
     from suffice.domains.finite import FiniteModel
@@ -65,7 +66,7 @@ class LogOptions:
     columns: str | None = None
     (
         "Which column is what, as ROLE=NAME,...: episode=patient,action=drug,reward=outcome. Roles: episode, step, "
-        "action, reward, weight, terminated, truncated, done, propensity. Default: usual names."
+        "action, reward, weight, terminated, truncated, done, propensity, group. Default: usual names."
     )
     observations: str | None = None
     (
@@ -97,6 +98,13 @@ class LogOptions:
     "Column that is true in the last row of every episode. Default: done, if present."
     propensity_column: str | None = None
     "Column of the probability with which the logged action was chosen. It is not an observation."
+    group_column: str | None = None
+    "Column of the person or site of an episode. Episodes of one group may depend on each other; see the documentation."
+    ends: EndsName = "auto"
+    (
+        "How episodes end that are shorter than the horizon, if no column marks it: terminal (by themselves), censored "
+        "(observation stopped), or auto, by whether anything predicts the end."
+    )
     drop_truncated: Flag = False
     "Leave out episodes that were truncated before the horizon."
     max_values: Whole = 1000
@@ -145,8 +153,16 @@ class PlanOptions:
     )
     strict: Annotated[Flag, Parameter(group=COMPARING)] = False
     "With --stationary: use only comparisons whose level is proved. Needs several times the episodes."
+    objective: ObjectiveOption = "return"
+    (
+        "What is maximised and predicted. return: sum of an episode's rewards. discounted: with --discount. per-step: "
+        "expected return divided by the expected number of decisions."
+    )
     discount: float | None = None
-    "With --stationary: plan without a last step, with this factor per step, such as 0.99."
+    (
+        "Factor per step of --objective discounted, such as 0.95. Otherwise, with --stationary: plan without a last "
+        "step, with this factor per step, such as 0.99."
+    )
     hold_out: float | None = None
     "Leave out this share of the episodes, such as 0.2, for suffice evaluate MODEL --log LOG."
 
@@ -280,7 +296,14 @@ def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Epis
     """Read a log as the options say, and otherwise with the columns and bins of a model."""
     from suffice.data.logs.reading import read_as
 
-    return read_as(log, reading_options(options).read_options(None if like is None else like.encoder))
+    return read_as(log, _read_options(options, like))
+
+
+def _read_options(options: LogOptions, like: Model | None) -> ReadOptions:
+    from suffice.models.held_out import read_like
+
+    how = reading_options(options).read_options(None if like is None else like.encoder)
+    return how if like is None else read_like(how, like)
 
 
 def read_logs(
@@ -295,7 +318,7 @@ def read_logs(
     from suffice.models.column_choice import columns_chosen_by, read_for_learning
 
     given = reading_options(options)
-    how = given.read_options(None if like is None else like.encoder)
+    how = _read_options(options, like)
     horizon = options.horizon
     if like is not None and horizon is None:
         horizon = like.rdp.horizon
@@ -325,6 +348,7 @@ def reading_options(options: LogOptions) -> ReadingOptions:
         truncated=options.truncated_column,
         done=options.done_column,
         propensity=options.propensity_column,
+        group=options.group_column,
     ).over(Columns.parse(options.columns or ""))
     pairs = [pair(text, "--bin", "COLUMN=K") for text in options.bin]
     if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
@@ -335,6 +359,7 @@ def reading_options(options: LogOptions) -> ReadingOptions:
         horizon=options.horizon,
         bins=dict(pairs) or None,
         drop_truncated=options.drop_truncated,
+        ends=options.ends,
         max_values=options.max_values,
         schema=options.schema,
     )

@@ -314,6 +314,16 @@ class Episodes:
         """Whether episodes belong to groups, such as persons, within which they may depend on each other."""
         return self.group is not None
 
+    def ended(self) -> Episodes:
+        """Return the same episodes as if those that were cut off had ended there.
+
+        Returns
+        -------
+        Episodes
+            The episodes without lengths.
+        """
+        return self if self.length is None else replace(self, length=None)
+
     def observed(self, t: int) -> Mask:
         """Return which episodes were still observed at a step.
 
@@ -636,6 +646,30 @@ def _number_steps(alphabet: Alphabet, action: Codes, observation: Codes, reward:
 
 UNWEIGHTED = np.zeros(0, dtype=np.int64)  # tells kernels that every episode counts once
 UNWEIGHTED.setflags(write=False)  # read-only like the weights of a log, or every kernel would be compiled for both
+
+
+def weights_at(episodes: Episodes, t: int) -> Int64:
+    """Return the weights for counting step t with what follows: 0 where its observation or the step is unknown."""
+    if episodes.length is None:
+        return weights(episodes)
+    known = (episodes.length > t + 1) | (episodes.length > episodes.horizon)
+    return known.astype(np.int64) if episodes.weight is None else np.where(known, episodes.weight, 0)
+
+
+def observed_decisions(episodes: Episodes) -> Mask:
+    """Return [H, N], whether the reward of each decision is known, or the episode had ended before."""
+    if episodes.length is None:
+        return np.ones((episodes.horizon, episodes.n), bool)
+    return np.asarray(episodes.length > np.arange(1, episodes.horizon + 1)[:, None])
+
+
+def known_outcomes(episodes: Episodes) -> Mask:
+    """Return [H, N], whether it is known what followed each decision, or that nothing did."""
+    seen = observed_decisions(episodes)
+    if episodes.length is not None:
+        cut = np.flatnonzero(episodes.length <= episodes.horizon)
+        seen[np.maximum(episodes.length[cut] - 2, 0), cut] = False  # its last decision: the observation is missing
+    return seen
 
 
 def weights(episodes: Episodes) -> Int64:

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from suffice.data.encoding.columns import text_columns
 from suffice.data.encoding.encoder import Encoder, EncoderRequest
 from suffice.data.encoding.kinds import ColumnEncoder
+from suffice.data.ends import NO_EARLY_ENDS, LogEnds, decide_ends
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.formats import no_such_file
-from suffice.data.logs.placement import GridTooLargeError
-from suffice.data.logs.reading import ReadOptions, read_as
+from suffice.data.logs.placement import GridTooLargeError, marks_ends
+from suffice.data.logs.reading import ReadOptions, notes_on_ends, read_as
 from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget, read_stored
 from suffice.errors import LogError, SettingsError, parameter
@@ -42,6 +43,7 @@ class Reading(NamedTuple):
     cut: int | None = None  # episodes that the horizon cuts; None if that is not known
     sizes: tuple[int, ...] = ()  # stored episodes of each log, if there are several
     found: Any = None  # evidence for and against columns, if they were chosen (`models.column_choice`)
+    ends: LogEnds = NO_EARLY_ENDS  # how episodes end, of the first log in which that was assumed
 
     @property
     def here(self) -> Episodes:
@@ -109,8 +111,10 @@ def read_source(source: Data, how: ReadOptions, room: MemoryBudget | None = None
     if room.elsewhere is None and room.holds(dataset):
         with suppress(GridTooLargeError):
             return of_report(*read_as(source, replace(how, room=room.cells(dataset))))
-    episodes, report = (room.elsewhere or read_stored)(dataset, how, room)
-    return Reading(episodes, report.encoder, report.notes, cut=report.cut)
+    undecided, report = (room.elsewhere or read_stored)(dataset, how, room)
+    episodes, ends = decide_ends(undecided, how.ends, marks_ends(report.columns))
+    notes = (*report.notes, *notes_on_ends(ends))
+    return Reading(episodes, report.encoder, notes, cut=report.cut, ends=ends)
 
 
 def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget | None:
@@ -124,7 +128,8 @@ def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget 
 
 def of_report(episodes: Episodes, report: ReadReport) -> Reading:
     """Combine episodes with the report on reading them."""
-    return Reading(episodes, report.encoder, report.notes, report.propensities, report.ids, report.cut)
+    propensities, ids = report.propensities, report.ids
+    return Reading(episodes, report.encoder, report.notes, propensities, ids, report.cut, ends=report.ends)
 
 
 def read_together(
@@ -160,7 +165,9 @@ def read_together(
     cuts = [reading.cut for reading in found if reading.cut is not None]
     cut = sum(cuts) if len(cuts) == len(found) else None
     encoder = replace(first.encoder, kinds=kinds)
-    return Reading(together, encoder, notes, _propensities(found), cut=cut, sizes=tuple(r.episodes.n for r in found))
+    ends = next((reading.ends for reading in found if reading.ends.assumed), first.ends)
+    sizes = tuple(reading.episodes.n for reading in found)
+    return Reading(together, encoder, notes, _propensities(found), cut=cut, sizes=sizes, ends=ends)
 
 
 def _repeated(found: Sequence[Reading]) -> Iterator[str]:

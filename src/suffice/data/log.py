@@ -61,6 +61,10 @@ class ExternalLog(Outline):
         """Whether episodes belong to groups."""
         raise NotImplementedError
 
+    def ended(self) -> ExternalLog:
+        """Return the log as if episodes that were cut off had ended there."""
+        raise NotImplementedError
+
     def run_query(self, query: Query[T]) -> T:
         """Answer a query over all episodes."""
         raise NotImplementedError

@@ -46,7 +46,14 @@ class _RewardRangesQuery(NamedTuple):
 
     def __call__(self, view: EpisodesView) -> RewardRanges:
         """Return the ranges of some episodes; see `Query`."""
-        steps = [self.rewards[word] for word in view.episodes.word]
+        episodes = view.episodes
+        steps = [self.rewards[word] for word in episodes.word]
+        if episodes.length is not None:  # a part of the log in which no episode gets this far says nothing
+            steps = [rewards[episodes.observed(t)] for t, rewards in enumerate(steps)]
+            return RewardRanges(
+                np.array([step.min(initial=math.inf) for step in steps]),
+                np.array([step.max(initial=-math.inf) for step in steps]),
+            )
         return RewardRanges(np.array([step.min() for step in steps]), np.array([step.max() for step in steps]))
 
     def combine(self, answers: list[RewardRanges]) -> RewardRanges:

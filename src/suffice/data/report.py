@@ -14,6 +14,7 @@ from suffice.data.alphabet import PAD, STOP
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
+from suffice.data.ends import NO_EARLY_ENDS, LogEnds
 from suffice.kernels.array_types import Float, Int64
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class ReadReport:
         Reward that the horizon cuts off.
     row_counts
         [N] rows of each episode in the log, before it is cut. None for logs that are read in parts.
+    ends
+        How the episodes of the whole log end, and whether that was assumed.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class ReadReport:
     first_step: int | None = None
     lost: CutReward = NO_CUT
     row_counts: Int64 | None = None
+    ends: LogEnds = NO_EARLY_ENDS
 
     @property
     def columns(self) -> Columns:

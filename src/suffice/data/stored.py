@@ -99,6 +99,7 @@ class StoredLog(ExternalLog):
     threads: int
     first: int = 0  # index of the first episode, if this is a part of a log
     chosen: tuple[Mask, ...] | None = None  # by block; None: all episodes
+    all_ended: bool = False  # ignore the stored lengths
 
     @property
     def weighted(self) -> bool:
@@ -108,7 +109,7 @@ class StoredLog(ExternalLog):
     @property
     def censored(self) -> bool:
         """Whether some of the stored episodes were cut off before the horizon."""
-        return any("length" in block.attributes for block in self.blocks)
+        return not self.all_ended and any("length" in block.attributes for block in self.blocks)
 
     @property
     def grouped(self) -> bool:
@@ -135,6 +136,8 @@ class StoredLog(ExternalLog):
         for name, kind in ATTRIBUTES.items():
             where = block.attribute(name, steps * row)
             found[name] = None if where is None else np.frombuffer(self._bytes(*where), kind)
+        if self.all_ended:
+            found["length"] = None
         if found["length"] is not None:
             found["length"] = np.maximum(found["length"] - np.int32(since), 0)
         episodes = Episodes(self.alphabet, self.letters, word, self.follows, declared=self.declared, **found)
@@ -151,6 +154,10 @@ class StoredLog(ExternalLog):
                 )
             found += more
         return found
+
+    def ended(self) -> StoredLog:
+        """Return the log as if episodes that were cut off had ended there."""
+        return replace(self, all_ended=True)
 
     def run_query(self, query: Query[T]) -> T:
         """Answer a query over all episodes, block by block."""

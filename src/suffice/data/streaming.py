@@ -22,7 +22,6 @@ from suffice.data.episodes import MAX_EPISODES, MAX_STEPS, Episodes, Outline
 from suffice.data.log import ITSELF, ExternalLog
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, Pieces
-from suffice.data.logs.placement import TruncatedError
 from suffice.data.logs.reading import ReadOptions, flat_table, notes_on_values, read_table
 from suffice.data.report import NO_CUT, CutReward, ReadReport
 from suffice.data.stored import StoredLog, Writer, in_turn
@@ -109,7 +108,7 @@ def read_stored(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple
         room.progress(rows, dataset.rows)
 
     stored, found = read_part(pieces, 0, len(dataset.units), how, room.workers(), note)
-    first = found.first(extent.episodes)
+    first = found.first()
     assert stored is not None, "the report is on its first piece"
     stored = replace(stored, threads=room.workers(extent.episodes))
     return stored, report_on_all(first, found, stored, pieces, how)
@@ -127,16 +126,16 @@ def read_part(
     """Read the episodes that begin in units begin..end−1, if there are any, and summarise the pieces."""
     writer, found, done = Writer(how.horizon or 0), PieceSummary(), 0
 
-    def read(table: LogTable) -> tuple[int, tuple[Episodes, ReadReport] | NoEpisodesLeftError | TruncatedError]:
+    def read(table: LogTable) -> tuple[int, tuple[Episodes, ReadReport] | NoEpisodesLeftError]:
         try:
             return table.rows, read_table(table, how)
-        except (NoEpisodesLeftError, TruncatedError) as error:
+        except NoEpisodesLeftError as error:
             return table.rows, error
 
     for rows, piece in in_turn(pieces.tables(begin, end), read, threads):
         done += rows
         progress(done)
-        if isinstance(piece, tuple) and not found.truncated:
+        if isinstance(piece, tuple):
             writer.add(piece[0])
         found = found.combine(PieceSummary.of(piece))
     return None if found.report is None else writer.finish(threads), found
@@ -149,15 +148,12 @@ class PieceSummary(NamedTuple):
     lost: CutReward = NO_CUT
     counted_from: frozenset[int | None] = frozenset()
     nothing: tuple[NoEpisodesLeftError, ...] = ()
-    truncated: tuple[TruncatedError, ...] = ()
 
     @classmethod
-    def of(cls, piece: tuple[Episodes, ReadReport] | NoEpisodesLeftError | TruncatedError) -> PieceSummary:
+    def of(cls, piece: tuple[Episodes, ReadReport] | NoEpisodesLeftError) -> PieceSummary:
         """Summarise one piece of a log."""
         if isinstance(piece, NoEpisodesLeftError):
             return cls(nothing=(piece,))
-        if isinstance(piece, TruncatedError):
-            return cls(truncated=(piece,))
         report = replace(piece[1], ids=None, propensities=None)
         return cls(report, report.lost, frozenset([report.first_step]))
 
@@ -168,13 +164,10 @@ class PieceSummary(NamedTuple):
             self.lost.combine(other.lost),
             self.counted_from | other.counted_from,
             self.nothing + other.nothing,
-            self.truncated + other.truncated,
         )
 
-    def first(self, episodes: int) -> ReadReport:
-        """Return the report; raise the error about a log of this many episodes if there is none."""
-        if self.truncated:
-            raise self.truncated[0].with_others(self.truncated[1:], episodes)
+    def first(self) -> ReadReport:
+        """Return the report; raise the error about the log if there is none."""
         if self.report is None:
             raise max(self.nothing, key=lambda error: error.longest)
         return self.report

@@ -60,6 +60,7 @@ class DistributedLog(ExternalLog):
     some: tuple[Shared, ...]  # `EpisodeSubset` of each part
     number: int  # identifies this selection
     chosen: Mask | None = None  # [Σ held] the selection; None: all episodes
+    all_ended: bool = False  # ignore lengths
 
     @property
     def weighted(self) -> bool:
@@ -75,6 +76,14 @@ class DistributedLog(ExternalLog):
     def grouped(self) -> bool:
         """Whether the episodes belong to groups."""
         return self.has_groups
+
+    def ended(self) -> DistributedLog:
+        """Return the log as if episodes that were cut off had ended there."""
+        bits = None
+        if self.chosen is not None:
+            bits = [np.packbits(part) for part in np.split(self.chosen, np.cumsum(self.held)[:-1])]
+        some = _some(self.pool, self.sizes, bits, all_ended=True)
+        return replace(self, has_lengths=False, all_ended=True, some=some, number=self.pool.number())
 
     def run_query(self, query: Query[T]) -> T:
         """Run a query on all episodes."""
@@ -92,7 +101,7 @@ class DistributedLog(ExternalLog):
             chosen = of_all
         parts = np.split(chosen, np.cumsum(self.held)[:-1])
         sizes = tuple(int(np.count_nonzero(part)) for part in parts)
-        some = _some(self.pool, sizes, [np.packbits(part) for part in parts])
+        some = _some(self.pool, sizes, [np.packbits(part) for part in parts], self.all_ended)
         number, n = self.pool.number(), sum(sizes)
         return replace(self, n=n, total=n, sizes=sizes, some=some, number=number, chosen=chosen)
 
@@ -176,7 +185,7 @@ def read_distributed(
     rows = padded(pieces, how, extent).rows
     answers: list[tuple[PartSummary | None, PieceSummary]] = pool.each("read", [(how, rows)] * parts)
     found = reduce(PieceSummary.combine, [part for _, part in answers])
-    first = found.first(extent.episodes)
+    first = found.first()
     kept = [notes for notes, _ in answers if notes is not None]
     common = SharedLetters.of([notes.vocabulary for notes in kept])
     places = iter(common.places)
@@ -193,10 +202,12 @@ def read_distributed(
     return log, report_on_all(first, found, log, pieces, how)
 
 
-def _some(pool: WorkerPool, sizes: Sequence[int], bits: Sequence[Any] | None) -> tuple[Shared, ...]:
+def _some(
+    pool: WorkerPool, sizes: Sequence[int], bits: Sequence[Any] | None, all_ended: bool = False
+) -> tuple[Shared, ...]:
     """Share the selected episodes of each part with the workers."""
     first, found = 0, []
     for part, size in enumerate(sizes):
-        found.append(pool.share(EpisodeSubset(first, np.zeros(0, np.uint8) if bits is None else bits[part])))
+        found.append(pool.share(EpisodeSubset(first, np.zeros(0, np.uint8) if bits is None else bits[part], all_ended)))
         first += size
     return tuple(found)

@@ -56,6 +56,7 @@ class EpisodeSubset(NamedTuple):
 
     first: int  # number of the first of them among those of all parts
     bits: NDArray[np.uint8]  # packed mask; empty if all are selected
+    all_ended: bool = False  # ignore lengths
 
 
 class WorkerTask(NamedTuple):
@@ -151,7 +152,8 @@ class Worker:
             )
             if len(some.bits):
                 whole = whole.among(np.unpackbits(some.bits, count=whole.n).astype(bool))
-            self._some, self._walk = (task.number, replace(whole, first=some.first)), None
+            selected = replace(whole, first=some.first, all_ended=some.all_ended)
+            self._some, self._walk = (task.number, selected), None
         return self._some[1]
 
     def _again(self, agreed: PartPosition) -> StoredLog:

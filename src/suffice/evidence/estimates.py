@@ -19,7 +19,7 @@ import numpy as np
 
 from suffice.errors import SufficeError
 from suffice.kernels import sums
-from suffice.kernels.array_types import Float, Int64
+from suffice.kernels.array_types import Float, Int64, UInt64
 
 HALF_SIGNIFICAND = 26  # bits; a float's significand is stored in twice as many
 TIMES = (1 << 20) - 1  # mask: weights are processed 20 bits at a time
@@ -104,6 +104,22 @@ def _root(square: Fraction) -> float:
     """Return the square root, also of fractions that are too large or too small for a float."""
     shift = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
     return math.ldexp(math.sqrt(square / Fraction(4) ** shift), shift)
+
+
+def sum_of_squares(influence: Float, weight: Int64 | Float | None = None, group: UInt64 | None = None) -> float:
+    """Return the variance of a sum of influences [N] of independent episodes, or of independent groups of them.
+
+    Within a group, influences are added before they are squared, so that any dependence within it counts; the result is
+    multiplied by G/(G − 1) for G groups, because the mean is estimated from them. Infinite for a single group.
+    """
+    if group is None:
+        squares = influence**2
+        return float(np.sum(squares if weight is None else weight * squares))
+    names, member = np.unique(group, return_inverse=True)
+    if len(names) < 2:
+        return math.inf
+    total = np.bincount(member, influence if weight is None else weight * influence)
+    return float(np.sum(total**2)) * len(names) / (len(names) - 1)
 
 
 class Estimate(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
 from numbers import Real
@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import STOP
+from suffice.data.ends import refuse_cut_off
 from suffice.data.episodes import Outline
+from suffice.data.groups import group_sizes
 from suffice.data.log import SMALL, Log, require_log, room_for_tables
 from suffice.data.memory_limit import half_of_memory
 from suffice.data.queries import EarlyQuery, NoQuery, Query
@@ -34,6 +36,8 @@ from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels.array_types import Int64
 from suffice.learning.memory_needs import automaton_bytes, layer_bytes
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Merger, Placement
+
+LEAST_LEVEL = 1e-300  # of a test; smaller ones are not represented
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,9 @@ class Settings:
         Bytes that tables may take. Default: half of the machine's memory.
     strict
         For stationary automata: compare futures only in ways for which the level of the tests is proved.
+    dependence
+        Factor by which the evidence of every test is divided because episodes depend on each other. Default: 1, or the
+        design effect of the groups if episodes belong to groups.
 
     Examples
     --------
@@ -75,6 +82,7 @@ class Settings:
     threads: int = 1
     memory: int = field(default_factory=half_of_memory)  # bytes
     strict: bool = False
+    dependence: float = 1.0
 
     def __post_init__(self) -> None:
         if isinstance(self.statistic, str):
@@ -90,7 +98,7 @@ class Settings:
             raise SettingsError(
                 f"{parameter('bound', self.bound)} is not a bound, because {lack}. Choose {alternatives(BOUNDS)}."
             )
-        for name in ("delta", "confidence", "cut", "threads", "memory"):
+        for name in ("delta", "confidence", "cut", "threads", "memory", "dependence"):
             value = getattr(self, name)
             if not (isinstance(value, Real) or (value is None and name == "confidence")):
                 given = f"{name}=None" if value is None else parameter(name, value)
@@ -107,6 +115,8 @@ class Settings:
             )
         if self.threads < 1:
             raise SettingsError(f"{parameter('threads', self.threads)} is not a number of threads. Use 1 or more.")
+        if not 1 <= self.dependence < math.inf:
+            raise SettingsError(f"dependence={self.dependence} is not a design effect. Use a number of at least 1.")
         if self.memory < 1:
             raise SettingsError(
                 f"{parameter('memory', self.memory)} is not a number of bytes. Leave it out for half of the "
@@ -138,6 +148,21 @@ class Settings:
         """
         return self.delta if self.confidence is None else (1 - self.confidence) / ((horizon + 1) * candidates)
 
+    def of_dependent(self, delta: float) -> float:
+        """Return the level of a test on dependent episodes: a p-value counts as its root of the order `dependence`.
+
+        Parameters
+        ----------
+        delta
+            Level of the test for independent episodes.
+
+        Returns
+        -------
+        float
+            δ to the power of `dependence`, but not less than 10⁻³⁰⁰.
+        """
+        return delta if self.dependence == 1 else max(delta**self.dependence, LEAST_LEVEL)
+
 
 class Criterion(NamedTuple):
     """Names of the statistic, family and bound that futures were compared with, as in model files."""
@@ -145,6 +170,12 @@ class Criterion(NamedTuple):
     metric: str
     family: str | None
     bound: str
+
+
+def for_groups(settings: Settings, episodes: Log) -> Settings:
+    """Return the settings for a log: with groups, the evidence of tests is divided by their design effect."""
+    sizes = group_sizes(episodes, settings.threads) if settings.dependence == 1 else None
+    return settings if sizes is None else replace(settings, dependence=max(1.0, sizes.design_effect))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -238,7 +269,8 @@ def adact_h(
     <RDP: 8 states in layers 1 1 2 1 1 1 1>
     """
     require_log(episodes)
-    settings = settings or Settings()
+    refuse_cut_off(episodes)
+    settings = for_groups(settings or Settings(), episodes)
     outline = episodes.outline
     room = room_for_tables(settings.memory, episodes)
     plan = settings.statistic.plan(outline, settings.chosen_bound, room)
@@ -356,7 +388,7 @@ class _LayerLearner:
         """Place the candidates of layer t, given their counts; unless it `compares`, at most one is running."""
         settings, sizes = self._settings, candidates.sizes
         length = self._log.horizon - t + 1
-        delta = settings.delta_at(self._log.horizon, len(sizes))
+        delta = settings.of_dependent(settings.delta_at(self._log.horizon, len(sizes)))
         asked = LayerCost(0)
         if length == 0:  # no suffix, so no difference: one final state
             placements = [Placement(0, promoted=True)] + [Placement(0, nearest=0, distance=0.0)] * (len(sizes) - 1)

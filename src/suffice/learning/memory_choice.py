@@ -74,7 +74,7 @@ class Stationarity(NamedTuple):
         """
         return {
             "stationary": self.stationary,
-            "layered_bits": self.layered,
+            "layered_bits": None if math.isinf(self.layered) else self.layered,
             "tied_bits": None if math.isinf(self.tied) else self.tied,
             "error_bits": self.error,
             "layered_states": self.states[0],
@@ -84,6 +84,8 @@ class Stationarity(NamedTuple):
     @property
     def sentence(self) -> str:
         """The choice and the costs as plain sentences."""
+        if math.isinf(self.layered):
+            return "Stationary automaton: some episodes were cut off, and layers need whole episodes."
         if math.isinf(self.tied) and self.states[0]:
             return (
                 "Layered automaton: learning a stationary one needs more memory than the limit, so it was not tried; "
@@ -120,7 +122,7 @@ def is_stationary(
     ----------
     episodes
         The logged episodes. Layers are chosen untested with one decision per episode, with fewer than 20 episodes, or
-        if a stationary automaton does not fit into memory.
+        if a stationary automaton does not fit into memory; a stationary automaton, if some episodes were cut off.
     settings
         Settings of both learners. Default: `Settings()`.
     second_look
@@ -146,6 +148,8 @@ def is_stationary(
     settings = settings or Settings()
     if episodes.horizon < 2 or episodes.total < FEWEST_EPISODES:
         return Stationarity(0.0, math.inf, 0.0, (0, 0))
+    if episodes.censored:
+        return Stationarity(math.inf, 0.0, 0.0, (0, 0))
     some, others, _ = episodes.divide(HELD_OUT, rng or np.random.default_rng(0))
     layered = learn_layers(some, settings, second_look, lambda done, of: progress(done, 2 * of), kept).rdp
     try:
@@ -197,13 +201,19 @@ class Expectation(NamedTuple):
         return cls(cost, _last(rdp, counts, usual), memory.following, rdp.symbol_of_letter())
 
     def surprise(self, episodes: Episodes) -> Float:
-        """Return [N], Σ log₂ 1/p over the steps of each episode but its first; letters must be the automaton's."""
+        """Return [N], Σ log₂ 1/p over the observed steps of each episode but its first.
+
+        Letters must be the automaton's.
+        """
         place, total = np.zeros(episodes.n, np.int32), np.zeros(episodes.n)
+        last = np.full(episodes.n, episodes.horizon) if episodes.length is None else episodes.length - 1
         for t, word in enumerate(episodes.word[:-1]):
             if t:
-                total += self.cost[place, word]
+                total += np.where(t < last, self.cost[place, word], 0.0)
+            if episodes.length is not None:  # cut off here: only action and reward are known
+                total += np.where(t == last, self.last[place, word], 0.0)
             place = self.following[place, self.of_letter[word]]
-        total += self.last[place, episodes.word[-1]]
+        total += np.where(last == episodes.horizon, self.last[place, episodes.word[-1]], 0.0)
         return total
 
 

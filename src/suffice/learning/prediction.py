@@ -19,8 +19,8 @@ from suffice.kernels.array_types import Float, Int64
 def outcome_bits(rdp: RDP, episodes: Episodes) -> Float:
     """Return [N], the bits that the outcomes of each episode cost; letters must be those of the automaton.
 
-    Each state counts one more visit, in which letters are as frequent as in the whole log. At the last step, where the
-    log is cut, only the reward is predicted.
+    Each state counts one more visit, in which letters are as frequent as in the whole log. At the last observed step,
+    where the log is cut, only the reward is predicted.
     """
     tracker, symbol = StateTracker.of(rdp), rdp.symbol_of_letter()
     usual = rdp.counts.sum(axis=0) + 0.5
@@ -36,11 +36,14 @@ def outcome_bits(rdp: RDP, episodes: Episodes) -> Float:
         counts[: rdp.n_states] += rdp.cut
     last = _bits(counts + usual, pairs.reshape(-1), action)
     place, total = np.zeros(episodes.n, np.int32), np.zeros(episodes.n)
+    ends = np.full(episodes.n, episodes.horizon) if episodes.length is None else episodes.length - 1
     for t, word in enumerate(episodes.word[:-1]):
         if t:
-            total += cost[place, word]
+            total += np.where(t < ends, cost[place, word], 0.0)
+        if episodes.length is not None:
+            total += np.where(t == ends, last[place, word], 0.0)
         place = tracker.following[place, symbol[word]]
-    return np.asarray(total + last[place, episodes.word[-1]])
+    return np.asarray(total + np.where(ends == episodes.horizon, last[place, episodes.word[-1]], 0.0))
 
 
 def _bits(times: Float, outcome: Int64, action: Int64) -> Float:

@@ -494,7 +494,8 @@ class _Refinement:
         n, offset = len(candidates.sizes), int(self._reference.offsets[t])
         rare = candidates.sizes < self._learned.settings.cut * candidates.sizes.sum()  # [C]
         row_of = self._count(t, candidates, join, labels)
-        delta = self._learned.settings.delta_at(self._log.horizon, n)
+        settings = self._learned.settings
+        delta = settings.of_dependent(settings.delta_at(self._log.horizon, n))
         tests = PrefixTests(self._engine, self._log, t, candidates.sizes, delta)
         layer = _LayerRefiner(self._engine, self._walk, self._reference, t, labels, row_of, tests, delta, self._memory)
         decisions = []

@@ -22,9 +22,11 @@ from suffice.data.alphabet import Alphabet
 from suffice.data.content import BYTES_TO_CHOOSE
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
+from suffice.data.ends import Ends, otherwise, whole_if_assumed
 from suffice.data.loading import Data, Reading, sources_of
 from suffice.data.log import ITSELF, ExternalLog, Log, digest
 from suffice.data.memory_limit import within_memory
+from suffice.data.sampling import sample_of
 from suffice.data.streaming import MemoryBudget
 from suffice.engines.engine import EngineChoice, EngineOptions, engine_of
 from suffice.engines.tables import ENGINES, USUAL_ENGINE
@@ -35,15 +37,18 @@ from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage, checkpoint
 from suffice.learning.adact_h import Learned, Settings
 from suffice.models.choices import Choices, describe_choices
 from suffice.models.column_choice import columns_chosen_by, read_for_learning
-from suffice.models.held_out import learned_from
+from suffice.models.held_out import learned_from, read_like
 from suffice.models.learn_options import LearnOptions, Stationary
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.log_warnings import log_warnings
 from suffice.models.model import Model
 from suffice.planning.memory_comparison import MemoryComparison
-from suffice.planning.memory_plans import learn_memory
+from suffice.planning.memory_plans import FOLD_SEED, learn_memory
+from suffice.planning.objective import ObjectiveName
 from suffice.planning.planner import Planning
 from suffice.planning.regorl import Solution, Split, regorl
+
+COMPARED_ENDS_STEPS = 1 << 16  # steps of the sample by which another assumption about ends is tried
 
 Progress = Callable[[int, int], None]
 
@@ -62,6 +67,7 @@ def learn(
     planning: Planning | str | None = None,
     strength: float | None = None,
     discount: float | None = None,
+    objective: ObjectiveName | None = None,
     split: Split | bool | None = None,
     accuracy: float | None = None,
     max_states: int | None = None,
@@ -78,6 +84,8 @@ def learn(
     horizon: int | None = None,
     bins: Mapping[str, Binning | str] | None = None,
     drop_truncated: bool = False,
+    ends: Ends = "auto",
+    group_column: str | None = None,
     max_values: int = MAX_VALUES,
     schema: Alphabet | str | Path | None = None,
     seed: int = 0,
@@ -115,7 +123,11 @@ def learn(
     strength
         How cautious the plan is, the factor c of the penalties. Default 0.01; the theory's is 16.
     discount
-        For stationary automata: plan without a horizon, each reward worth this factor less per step, such as 0.99.
+        With the objective "discounted": factor per step by which rewards count less, such as 0.95. Otherwise, for
+        stationary automata: plan without a horizon, with this factor per step, such as 0.99.
+    objective
+        What is maximised, predicted and compared with the log: "return" (default), the sum of an episode's rewards;
+        "discounted", with `discount`; or "per-step", the expected return divided by the expected number of decisions.
     split
         True learns from one half of the log and plans on the other, as in the paper; `delta` is then for everything
         together (default 0.05). Or a `Split`.
@@ -152,6 +164,12 @@ def learn(
         By column: a number of bins, edges, `EqualWidth(8)`, the `Bins` of an earlier report, or text as `--bin` takes.
     drop_truncated
         Leave out episodes that were truncated before the horizon.
+    ends
+        How episodes end that are shorter than the horizon, if no column marks it: "terminal" (by themselves),
+        "censored" (observation stopped) or "auto" (default), which decides by whether anything predicts the end.
+    group_column
+        Column of the person, site or other group of an episode. Episodes of one group may depend on each other: folds
+        keep them together, and standard errors allow for it.
     max_values
         Refuse columns with more distinct values.
     schema
@@ -213,6 +231,7 @@ def learn(
         planning=planning,
         strength=strength,
         discount=discount,
+        objective=objective,
         split=split,
         accuracy=accuracy,
         max_states=max_states,
@@ -235,6 +254,8 @@ def learn(
         horizon=horizon,
         bins=bins,
         drop_truncated=drop_truncated,
+        ends=ends,
+        group_column=group_column,
         max_values=max_values,
         schema=schema,
     )
@@ -246,6 +267,8 @@ def learn(
             "one log."
         )
     how = log.read_options(None if earlier is None else earlier.encoder)
+    if earlier is not None:
+        how = read_like(how, earlier)
     if checkpoint is not None:
         refuse_other_choices(Path(checkpoint), describe_choices(choices))
     chosen = _engine(engine, workers, threads)
@@ -278,15 +301,38 @@ def learn_model(
 
 
 def _learn_model(read: Reading, choices: Choices, progress: Progress, stage: CheckpointStage) -> Model:
+    if choices.stationary is False:
+        episodes, ends = whole_if_assumed(read.episodes, read.ends)
+        read = read._replace(episodes=episodes, ends=ends)
     share = choices.hold_out
     refuse_if_many(read.episodes, choices)
-    result, compared = _learned(learned_from(read.episodes, share), choices, progress, stage)
+    used = learned_from(read.episodes, share)
+    result, compared = _learned(used, choices, progress, stage)
+    if read.ends.assumed and isinstance(result, Solution) and result.learned.rdp.stationary:
+        read = read._replace(ends=replace(read.ends, other_verdict=_other_verdict(used, result, choices.settings)))
     model = Model.of(
-        result, read.episodes, encoder=read.encoder, held_out=share or 0.0, logs=read.digests, compared=compared
+        result,
+        read.episodes,
+        encoder=read.encoder,
+        held_out=share or 0.0,
+        logs=read.digests,
+        compared=compared,
+        ends=read.ends,
     )
     if read.found is not None:
         model = replace(model, about=structs.replace(model.about, columns_found=read.found))
-    return replace(model, warnings=log_warnings(read.episodes, read.encoder))
+    return replace(model, warnings=log_warnings(read.episodes, read.encoder, read.ends))
+
+
+def _other_verdict(log: Log, result: Solution, settings: Settings) -> str | None:
+    """Return the verdict if episodes ended instead of being cut off, or the reverse; None if it is the same.
+
+    It is found on a sample of the log, so that this takes seconds; None without enough episodes to judge a plan.
+    """
+    rng = np.random.default_rng(FOLD_SEED)
+    sample = otherwise(sample_of(log, COMPARED_ENDS_STEPS, settings.memory, rng, settings.threads))
+    other = regorl(sample, settings, result.planning, stationary=True).verdict
+    return None if other.code == result.verdict.code or other.reasons == ("too_few_episodes",) else other.code
 
 
 def refuse_if_many(log: Log, choices: Choices) -> None:

@@ -71,10 +71,10 @@ class Choices:
                 f"{stationary} compares states by e-values, so it cannot be combined with another statistic or bound. "
                 "Leave one of them out."
             )
-        if not self.stationary and planning is not None and planning.discount is not None:
+        if not self.stationary and planning is not None and planning.endless is not None:
             raise SettingsError(
-                f"{parameter('discount', planning.discount)} needs an automaton without layers. Add {stationary}, or "
-                f"leave out {parameter('discount')}."
+                f"{parameter('discount', planning.discount)} needs an automaton without layers. Add {stationary} or "
+                f"{parameter('objective', 'discounted')}, or leave out {parameter('discount')}."
             )
         if not self.stationary and self.settings.strict:
             raise SettingsError(
@@ -122,7 +122,8 @@ def _planning_of(plan: Planned | None) -> Planning | None:
     if plan is None:
         return None
     delta = None if plan.split else plan.delta  # a split has its own
-    return planning_with(plan.planner, strength=plan.strength, delta=delta, discount=plan.discount)
+    discount, objective = plan.discount, plan.aim.name
+    return planning_with(plan.planner, strength=plan.strength, delta=delta, discount=discount, objective=objective)
 
 
 def statistic_of(about: Header) -> Statistic:

@@ -18,6 +18,7 @@ from suffice.data.alphabet import PAD, Alphabet
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import EncoderRequest
+from suffice.data.ends import Ends
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, Reading, read_data
 from suffice.data.logs.reading import ReadOptions
@@ -30,11 +31,14 @@ from suffice.models.held_out import is_learned_from
 from suffice.models.learn_options import LearnOptions, Stationary
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.model import Model
+from suffice.planning.objective import RETURN, ObjectiveName
 from suffice.planning.off_policy import evaluate_off_policy, refuse_other_features
 from suffice.planning.planner import Planning
 from suffice.planning.regorl import Split
 
-READING = ("columns", "observations", "horizon", "bins", "drop_truncated", "max_values", "schema")
+READING = (
+    "columns", "observations", "horizon", "bins", "drop_truncated", "max_values", "schema", "ends", "group_column"
+)  # fmt: skip
 
 
 class Learner:
@@ -42,11 +46,12 @@ class Learner:
 
     Parameters
     ----------
-    stationary, delta, confidence, settings, planning, strength, discount, split, accuracy, max_states, second_look
+    stationary, delta, confidence, settings, planning, strength, discount, objective, split, accuracy, max_states,
+    second_look
         As in `learn`.
     metric, family, bound, cut, strict
         As in `learn`.
-    columns, observations, horizon, bins, drop_truncated, max_values, schema
+    columns, observations, horizon, bins, drop_truncated, max_values, schema, ends, group_column
         How data are read, as in `learn`.
     seed, threads, memory
         As in `learn`.
@@ -72,6 +77,7 @@ class Learner:
         planning: Planning | str | None = None,
         strength: float | None = None,
         discount: float | None = None,
+        objective: ObjectiveName | None = None,
         split: Split | bool | None = None,
         accuracy: float | None = None,
         max_states: int | None = None,
@@ -88,6 +94,8 @@ class Learner:
         drop_truncated: bool = False,
         max_values: int = MAX_VALUES,
         schema: Alphabet | str | Path | None = None,
+        ends: Ends = "auto",
+        group_column: str | None = None,
         seed: int = 0,
         threads: int | None = None,
         memory: int | str | None = None,
@@ -99,6 +107,7 @@ class Learner:
         self.planning = planning
         self.strength = strength
         self.discount = discount
+        self.objective = objective
         self.split = split
         self.accuracy = accuracy
         self.max_states = max_states
@@ -115,6 +124,8 @@ class Learner:
         self.drop_truncated = drop_truncated
         self.max_values = max_values
         self.schema = schema
+        self.ends = ends
+        self.group_column = group_column
         self.seed = seed
         self.threads = threads
         self.memory = memory
@@ -280,7 +291,8 @@ class Learner:
                 "these are the episodes that the model was learned from, so that the score would be biased. Hold some "
                 "out before fit, and score on those."
             )
-        found = evaluate_off_policy(model.planned, model.required_plan(), read.here, read.propensities)
+        aim = model.about.plan.aim if model.about.plan else RETURN
+        found = evaluate_off_policy(model.planned, model.required_plan(), read.here, read.propensities, aim)
         by_both = found.doubly_robust
         return by_both.value if by_both.known else found.model_based.value
 

@@ -14,6 +14,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from suffice.data.alphabet import Value
 from suffice.data.encoding.encoder import Encoder, EncoderData
+from suffice.data.ends import LogEnds
+from suffice.data.groups import group_sizes
 from suffice.data.log import Log, digest
 from suffice.evidence.guarantees import Promise
 from suffice.evidence.languages import BEYOND
@@ -22,6 +24,7 @@ from suffice.learning.adact_h import Criterion, Learned
 from suffice.learning.stationary.learner import DEPTH_NAMES
 from suffice.models.column_findings import ColumnsFound
 from suffice.planning.memory_comparison import MemoryComparison
+from suffice.planning.objective import Objective, ObjectiveName
 from suffice.planning.regorl import Solution
 from suffice.planning.verdict import Code, Reason
 from suffice.version import __version__
@@ -66,7 +69,7 @@ class Planned(msgspec.Struct, frozen=True):
     split: bool
     proved_lower: Return | None
     proved_upper: Return | None
-    discount: Annotated[float, Meta(ge=0, lt=1)] | None = None  # of a plan on a stationary automaton
+    discount: Share | None = None  # of the objective; without one, of a plan on a stationary automaton
     behaviour_error: Error | None = None  # of the log's mean return; None in older files
     accuracy: Error | None = None  # requested for a split
     max_states: Count | None = None  # assumed by a split
@@ -75,6 +78,18 @@ class Planned(msgspec.Struct, frozen=True):
     gain_error: Error | None = None
     misfit: Return | None = None  # largest z of the tests of the automaton on held-out episodes
     judged: Count | None = None  # number of episodes that judged plans by cross-fitting; None: none did
+    objective: ObjectiveName | UnsetType = UNSET  # of plan, prediction and bounds; only if it is not the return
+
+    @property
+    def aim(self) -> Objective:
+        """What the plan maximises and what its prediction is about."""
+        name: ObjectiveName = "return" if isinstance(self.objective, UnsetType) else self.objective
+        return Objective(name, self.discount if name == "discounted" else None)
+
+    @property
+    def endless(self) -> float | None:
+        """The discount of a plan without a horizon; None for a plan over the horizon."""
+        return self.discount if isinstance(self.objective, UnsetType) else None
 
     def predictions(self) -> dict[str, float | None]:
         """Return what was predicted when the plan was made, under the keys of `suffice evaluate --json`."""
@@ -139,6 +154,8 @@ class Header(msgspec.Struct, frozen=True):
     log_content: str | UnsetType = UNSET  # the same, by an earlier version that held out episodes by position
     log_hashes: list[str] | UnsetType = UNSET  # hash of each log; only if there are several
     columns_found: ColumnsFound | UnsetType = UNSET  # only if columns were chosen by the data
+    ends: LogEnds | UnsetType = UNSET  # how episodes end; only if some are shorter than the horizon
+    groups: Count | UnsetType = UNSET  # number of groups of the log; only if episodes belong to groups
 
 
 def header_of(
@@ -149,10 +166,12 @@ def header_of(
     held_out: float,
     logs: Sequence[str] = (),
     compared: MemoryComparison | None = None,
+    ends: LogEnds | None = None,
 ) -> Header:
     """Make the header of a learned automaton, of the plan on it if there is one, and of their log."""
     settings, alphabet = learned.settings, learned.rdp.alphabet
     options = settings.statistic.options
+    groups = group_sizes(episodes, settings.threads)
     criterion = learned.criterion or Criterion(options.metric, options.family, settings.chosen_bound.name)
     return Header(
         format=FORMAT,
@@ -184,6 +203,8 @@ def header_of(
         strict=learned.promise.strict,
         compared=UNSET if compared is None else _compared(compared),
         log_hashes=list(logs) or UNSET,
+        ends=UNSET if ends is None or (ends.kind in ("horizon", "marked") and not ends.cut_off) else ends,
+        groups=UNSET if groups is None else len(groups.group),
     )
 
 
@@ -214,6 +235,7 @@ def _planned(solution: Solution) -> Planned:
         gain_error=judged.gain.error if judged else None,
         misfit=judged.misfit if judged else None,
         judged=judged.episodes if judged else None,
+        objective=UNSET if solution.planning.objective == "return" else solution.planning.objective,
     )
 
 

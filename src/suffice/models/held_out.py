@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import UnsetType
 
 from suffice.data.alphabet import PAD, STOP, Alphabet
 from suffice.data.content import content_hashes
 from suffice.data.episodes import Episodes, share_of
 from suffice.data.log import Log
 from suffice.data.logs.datasets import files_of
+from suffice.data.logs.reading import ReadOptions
 from suffice.errors import SufficeError, parameter, spelled
 from suffice.files.atomic import fingerprint
 from suffice.files.run_notes import RunNotes, load_run_notes, save_run_notes
@@ -42,6 +44,14 @@ def learned_from(log: Log, share: float | None) -> Log:
     if share is None:
         return log
     return log.divide(share, np.random.default_rng(HOLD_OUT_SEED))[0]
+
+
+def read_like(how: ReadOptions, model: Model) -> ReadOptions:
+    """Return reading options with the ends of a model's log, unless the user chose others."""
+    ends = model.about.ends
+    if how.ends != "auto" or isinstance(ends, UnsetType) or ends.kind not in ("terminal", "censored"):
+        return how
+    return replace(how, ends=ends.kind)
 
 
 def note_run(

@@ -21,6 +21,7 @@ from suffice.evidence.tables import STATISTICS
 from suffice.learning.adact_h import Settings
 from suffice.models.choices import Choices
 from suffice.models.model import Model
+from suffice.planning.objective import OBJECTIVES, ObjectiveName
 from suffice.planning.planner import PLANNERS, Planning, as_planning, planner_of
 from suffice.planning.regorl import Split
 
@@ -49,6 +50,7 @@ class LearnOptions:
     planning: Planning | str | None = None
     strength: float | None = None
     discount: float | None = None
+    objective: ObjectiveName | None = None
     split: Split | bool | None = None
     accuracy: float | None = None
     max_states: int | None = None
@@ -186,7 +188,13 @@ class LearnOptions:
         self._refuse_without_effect(planning)
         if planning is None:
             return None
-        given: dict[str, Any] = {"strength": self.strength, "discount": self.discount}
+        if self.objective is not None and self.objective not in OBJECTIVES:
+            raise _unknown("objective", self.objective, OBJECTIVES)
+        given: dict[str, Any] = {
+            "strength": self.strength,
+            "discount": self.discount,
+            "objective": self.objective,
+        }
         given = {name: value for name, value in given.items() if value is not None}
         if isinstance(chosen, Planning):
             for name, value in given.items():
@@ -213,6 +221,8 @@ class LearnOptions:
                 f"{parameter('accuracy', self.accuracy)} can be proved with {parameter('split', True)} and "
                 f"{parameter('planning', 'subsampled')} only. Add both, or leave out {parameter('accuracy')}."
             )
+        if self.objective not in (None, "return") and planning is None:
+            raise SettingsError(f"{parameter('objective')} has no effect with {called}. Leave one of them out.")
         if self.discount is not None and (planning is None or planning.subsample):
             raise SettingsError(f"{parameter('discount')} has no effect with {called}. Leave one of them out.")
 

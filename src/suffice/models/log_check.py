@@ -16,6 +16,7 @@ from suffice.data.alphabet import PAD, STOP, Alphabet
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
+from suffice.data.ends import Ends
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_as
 from suffice.data.report import ReadReport
@@ -193,6 +194,8 @@ def check(
     horizon: int | None = None,
     bins: Mapping[str, Binning | str] | None = None,
     drop_truncated: bool = False,
+    ends: Ends = "auto",
+    group_column: str | None = None,
     max_values: int = MAX_VALUES,
     schema: Alphabet | str | Path | None = None,
     seconds: float | None = SECONDS,
@@ -208,7 +211,7 @@ def check(
     ----------
     data
         Anything that `read_log` accepts: a path, a DataFrame, arrays, or `Episodes`.
-    columns, observations, horizon, bins, drop_truncated, max_values, schema
+    columns, observations, horizon, bins, drop_truncated, max_values, schema, ends, group_column
         How the log is read: as in `learn`.
     seconds
         Time budget of the trial runs: a smaller sample is learned from, or fewer steps of its episodes, if they would
@@ -241,6 +244,8 @@ def check(
         horizon=horizon,
         bins=bins,
         drop_truncated=drop_truncated,
+        ends=ends,
+        group_column=group_column,
         max_values=max_values,
         schema=schema,
     )
@@ -262,10 +267,10 @@ def check_episodes(
     """Check a log that has been read; `show` gets what is known at once, before the trial runs."""
     refuse_budget(seconds)
     most = None if memory is None else memory_bytes(memory)
-    warnings = log_warnings(episodes, report.encoder)
+    warnings = log_warnings(episodes, report.encoder, report.ends)
     n_steps, weighted = len(episodes.letters), episodes.weight is not None
     show(contents_of(report, n_steps, episodes.total, weighted), remarks_of(warnings, report.notes))
-    return LogCheck(report, try_sample(episodes, progress, seconds, most), n_steps, weighted, warnings)
+    return LogCheck(report, try_sample(episodes.ended(), progress, seconds, most), n_steps, weighted, warnings)
 
 
 def _report_of(episodes: Episodes) -> ReadReport:

@@ -13,10 +13,11 @@ from typing import Any
 from suffice.data.loading import Data, read_data
 from suffice.errors import LogError
 from suffice.evidence.estimates import Estimate
-from suffice.models.held_out import HeldOut, find_held_out
+from suffice.models.held_out import HeldOut, find_held_out, read_like
 from suffice.models.log_options import LogOptions
 from suffice.models.model import Model
 from suffice.models.summary import percent, rounded
+from suffice.planning.objective import RETURN, Objective
 from suffice.planning.off_policy import RARE, OffPolicyEvaluation, Unknown, evaluate_off_policy
 
 ESTIMATORS = {
@@ -126,6 +127,7 @@ class LogEvaluation:
         judged, plan = self.off_policy, self.model.about.plan
         assert plan is not None
         found: dict[str, Any] = {"episodes": judged.episodes, "behaviour": "logged" if self.logged else "estimated"}
+        found["objective"] = self._objective.name
         for estimator in ESTIMATORS:
             estimate: Estimate = getattr(judged, estimator)
             unknown = judged.unknown.get(estimator)  # JSON has no NaN and no infinity
@@ -157,9 +159,13 @@ class LogEvaluation:
         return "held out" if self.held_out else "assumed to be new"
 
     @property
+    def _objective(self) -> Objective:
+        return RETURN if self.model.about.plan is None else self.model.about.plan.aim
+
+    @property
     def table(self) -> list[str]:
         """Return the estimates with their intervals, one line each."""
-        lines = [f"  {'mean return':<24}{'estimate':>12}   95 % confidence"]
+        lines = [f"  {f'mean {self._objective.noun}':<24}{'estimate':>12}   95 % confidence"]
         for name, label in ESTIMATORS.items():
             estimate: Estimate = getattr(self.off_policy, name)
             low, high = estimate.interval()
@@ -214,7 +220,7 @@ def evaluate_log(model: Model, data: Data, options: LogOptions | None = None) ->
     options = LogOptions() if options is None else options
     model.required_plan()
     options.refuse_for_episodes(data)
-    how = options.read_options(model.encoder)
+    how = read_like(options.read_options(model.encoder), model)
     read = read_data(data, how.encoder, how.horizon, None, how)
     cut = None if read.cut is None else read.cut > 0
     names = ("the model", str(data) if isinstance(data, str | Path) else "the log")
@@ -224,7 +230,8 @@ def evaluate_log(model: Model, data: Data, options: LogOptions | None = None) ->
 def evaluate_held_out(model: Model, held: HeldOut, names: tuple[str, str] = ("the model", "the log")) -> LogEvaluation:
     """Evaluate the plan of a model off-policy on held-out episodes."""
     try:
-        found = evaluate_off_policy(model.planned, model.required_plan(), held.episodes, held.propensities)
+        plan, aim = model.required_plan(), model.about.plan.aim if model.about.plan else RETURN
+        found = evaluate_off_policy(model.planned, plan, held.episodes, held.propensities, aim)
     except LogError as error:
         raise LogError(str(error) if names[1] == "the log" else f"{names[1]}: {error}") from error
     if found.unseen > MOST_UNSEEN:

@@ -12,9 +12,10 @@ from suffice.data.encoding.binning import Binning, parse_binning, request_of
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder, EncoderRequest
 from suffice.data.encoding.kinds import ColumnEncoder
+from suffice.data.ends import Ends, ends_of
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, sources_of
-from suffice.data.logs.reading import ReadOptions
+from suffice.data.logs.reading import ReadOptions, with_group
 from suffice.data.logs.schema import read_schema
 from suffice.errors import LogError, SettingsError, did_you_mean, parameter
 
@@ -33,6 +34,8 @@ class LogOptions:
     drop_truncated: bool = False
     max_values: int = MAX_VALUES
     schema: Alphabet | str | Path | None = None
+    ends: Ends = "auto"
+    group_column: str | None = None
 
     def read_options(self, like: Encoder | None = None) -> ReadOptions:
         """Turn the parameters into options for the reader; with `like`, as a log was read before."""
@@ -47,6 +50,7 @@ class LogOptions:
             schema=schema,
             drop_truncated=self.drop_truncated,
             max_values=self.max_values,
+            ends=ends_of(self.ends),
         )
 
     def chooses_columns(self, usual: bool) -> bool:
@@ -56,7 +60,7 @@ class LogOptions:
         return usual and self.observations is None and self.schema is None and self._columns().observations is None
 
     def _columns(self) -> Columns:
-        columns = Columns.of(self.columns)
+        columns = with_group(self.columns, self.group_column)
         if self.observations is None or self.observations in (AUTO, ALL):
             return columns
         return Columns.of(None, self.observations).over(columns)
@@ -77,7 +81,7 @@ class LogOptions:
             raise LogError("there are no episodes. Select at least one.")
         ReadOptions(horizon=self.horizon)  # refuses an invalid horizon
         usual = LogOptions()
-        for name in ("columns", "observations", "drop_truncated", "max_values", "schema"):
+        for name in ("columns", "observations", "drop_truncated", "max_values", "schema", "ends", "group_column"):
             if getattr(self, name) not in (getattr(usual, name), ALL):
                 raise SettingsError(
                     f"{parameter(name)} takes effect when a log is read, and Episodes are read already. Pass it to "

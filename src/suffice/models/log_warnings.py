@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -15,6 +15,7 @@ import numpy as np
 
 from suffice.data.alphabet import PAD, STOP, Alphabet, Value
 from suffice.data.encoding.encoder import Encoder
+from suffice.data.ends import NO_EARLY_ENDS, LogEnds
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.errors import parameter
@@ -31,7 +32,7 @@ HARDLY_REPEATED = 0.5  # share of decisions whose observation occurs in no other
 MANY_VALUES = 20  # of a column, above which bins are advised
 LISTED = 5  # column names in a sentence
 
-Code = Literal["copies", "drift", "dependent_rewards", "leak", "constant", "identifier", "nearly_unique"]
+Code = Literal["ends", "copies", "drift", "dependent_rewards", "leak", "constant", "identifier", "nearly_unique"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class LogWarning:
     Attributes
     ----------
     code : str
-        "copies", "drift", "dependent_rewards", "leak" (found by tests), "constant", "identifier" or "nearly_unique"
-        (facts about columns).
+        "ends" (what was assumed about early ends), "copies", "drift", "dependent_rewards", "leak" (found by tests),
+        "constant", "identifier" or "nearly_unique" (facts about columns).
     level : float or None
         Largest probability of this warning for a log without the problem. None for facts.
     columns : tuple of str
@@ -95,15 +96,19 @@ def stored_warnings(notes: RunNotes | None) -> tuple[LogWarning, ...]:
     return tuple(found)
 
 
-def log_warnings(log: Log, encoder: Encoder) -> tuple[LogWarning, ...]:
-    """Return the warnings about a log in memory, the most serious first; logs that are not in memory get none.
+def log_warnings(log: Log, encoder: Encoder, ends: LogEnds = NO_EARLY_ENDS) -> tuple[LogWarning, ...]:
+    """Return the warnings about a log in memory, the most serious first.
 
-    Episodes with weights are counted, not logged one by one, so that only facts about their columns are reported.
+    Of logs that are not in memory, only an assumption about ends is reported. Episodes with weights are counted, not
+    logged one by one, so that only facts about their columns are reported. Of groups, whose episodes may depend on each
+    other, tests use one episode each.
     """
+    assumed = (LogWarning("ends", numbers=asdict(ends)),) if ends.assumed and not ends.clear else ()
     if not isinstance(log, Episodes) or log.n < FEWEST_EPISODES or not log.horizon:
-        return ()
-    tested = _tested(log, encoder) if log.weight is None else iter(())
-    return (*tested, *_facts(log))
+        return assumed
+    used = log if log.group is None else log.columns(np.sort(np.unique(log.group, return_index=True)[1]))
+    tested = _tested(used, encoder) if log.weight is None and used.n >= FEWEST_EPISODES else iter(())
+    return (*assumed, *tested, *_facts(log))
 
 
 def _tested(episodes: Episodes, encoder: Encoder) -> Iterator[LogWarning]:
@@ -193,6 +198,12 @@ def _extremes(values: Int64, group: Int64) -> tuple[Int64, Int64]:
     return lowest, highest
 
 
+def _ends_text(warning: LogWarning) -> str:
+    text = LogEnds(**warning.numbers).text
+    assert text is not None, "something was assumed"
+    return text
+
+
 def _copies_text(warning: LogWarning) -> str:
     distinct, even, repeated = (warning.numbers[key] for key in ("distinct", "even", "repeated"))
     if even == distinct:
@@ -255,6 +266,7 @@ def _unique_text(warning: LogWarning) -> str:
 
 
 _SENTENCES = {
+    "ends": _ends_text,
     "copies": _copies_text,
     "drift": _drift_text,
     "dependent_rewards": _rewards_text,

@@ -24,6 +24,7 @@ from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
+from suffice.data.ends import LogEnds
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.formats import all_suffixes
@@ -59,6 +60,7 @@ from suffice.registry import Lazy
 if TYPE_CHECKING:  # for annotations only: these modules are above this one
     import matplotlib.figure
 
+    from suffice.data.ends import Ends
     from suffice.data.loading import Data
     from suffice.domains.domain import Domain
     from suffice.domains.finite import FiniteModel
@@ -247,6 +249,7 @@ class Model:
         held_out: float = 0.0,
         logs: Sequence[str] = (),
         compared: MemoryComparison | None = None,
+        ends: LogEnds | None = None,
         bins: Mapping[str, Bins] | None = None,
         columns: Columns | None = None,
     ) -> Model:
@@ -267,6 +270,8 @@ class Model:
             Digest of each log if there are several, by which `evaluate` recognises them.
         compared
             Comparison that chose the kind of memory. Default: that of a `Solution`.
+        ends
+            How the episodes of the log end. Default: as `episodes.report` says.
         bins, columns
             Deprecated: parts of the encoder.
 
@@ -283,7 +288,9 @@ class Model:
         encoder = Encoder.given(encoder, episodes.alphabet.features, bins, columns)
         if solution is not None:
             compared = solution.compared
-        about = header_of(learned, episodes, solution, encoder, held_out, logs, compared)
+        if ends is None and isinstance(episodes, Episodes) and episodes.report is not None:
+            ends = episodes.report.ends
+        about = header_of(learned, episodes, solution, encoder, held_out, logs, compared, ends)
         return cls(learned.rdp, about, learned.decisions, solution.plan if solution else None)
 
     # ------------------------------------------------------------ acting and evaluating
@@ -308,7 +315,7 @@ class Model:
             A policy for the horizon of the model; a discounted plan has no horizon.
         """
         plan, rdp = self.required_plan(), self.planned
-        if self.about.plan is not None and self.about.plan.discount is not None:
+        if self.about.plan is not None and self.about.plan.endless is not None:
             plan, rdp = fold_plan(self.rdp, plan), self.rdp
         return Policy(
             rdp,
@@ -340,6 +347,8 @@ class Model:
         observations: Sequence[str] | str | None = None,
         horizon: int | None = None,
         drop_truncated: bool = False,
+        ends: Ends = "auto",
+        group_column: str | None = None,
         max_values: int = 1000,
         schema: Alphabet | str | Path | None = None,
     ) -> LogEvaluation:
@@ -354,7 +363,7 @@ class Model:
         data
             What `read_log` accepts, `Episodes`, or a list of several of these. It is read with the columns and bins of
             the model.
-        columns, observations, horizon, drop_truncated, max_values, schema
+        columns, observations, horizon, drop_truncated, max_values, schema, ends, group_column
             As in `learn`, where this log needs others.
 
         Returns
@@ -379,6 +388,8 @@ class Model:
             observations=observations,
             horizon=horizon,
             drop_truncated=drop_truncated,
+            ends=ends,
+            group_column=group_column,
             max_values=max_values,
             schema=schema,
         )

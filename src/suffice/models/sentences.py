@@ -39,9 +39,10 @@ def forecast_of(about: Header) -> Forecast | None:
         math.inf if plan.best_return is None else plan.best_return,
         plan.delta,
         len(about.layers) - 2 if about.steps is None else about.steps,
-        plan.discount,
+        plan.endless,
         plan.judged is not None,
         halves,
+        plan.aim,
     )
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import UnsetType, to_builtins
 
 from suffice.automata.rdp import RDP
 from suffice.data.alphabet import PAD, STOP
@@ -65,6 +65,9 @@ def summary_json(rdp: RDP, about: Header) -> dict[str, Any]:
         "predicted": plan and _finite(plan.predicted),
         "lower_bound": None if plan is None or plan.lower_bound is None else _finite(plan.lower_bound),
         "logged": plan and _finite(plan.behaviour_value),
+        "objective": plan and plan.aim.name,
+        "ends": None if isinstance(about.ends, UnsetType) else about.ends.to_dict(),
+        "groups": None if isinstance(about.groups, UnsetType) else about.groups,
     }
 
 
@@ -81,7 +84,7 @@ def advice_row(about: Header) -> Row:
     if plan is None:
         return "No plan", f"only the automaton was learned; for a policy leave out {parameter('plan', False)}"
     margin = plan.predicted_error if plan.lower_bound is None else plan.predicted - plan.lower_bound
-    expected = f"{rounded(plan.predicted, margin)} per episode expected"
+    expected = f"{rounded(plan.predicted, margin)} {plan.aim.unit} expected"
     if plan.lower_bound is None or not math.isfinite(plan.lower_bound):
         bound = "no lower bound"
     else:
@@ -122,7 +125,7 @@ def percent(share: float) -> str:
 
 def _logged(plan: Planned) -> str:
     error = plan.behaviour_error
-    text = f"{rounded(plan.behaviour_value, error or 0.0)} per episode on average"
+    text = f"{rounded(plan.behaviour_value, error or 0.0)} {plan.aim.unit} on average"
     if error is None:
         return text
     low, high = Estimate(plan.behaviour_value, error).interval()
@@ -188,7 +191,7 @@ def _warnings(about: Header, undecided: Sequence[BorderlineMerge]) -> Iterator[s
         yield "held-out episodes do not fit the automaton: it lacks states; the lower bound allows for that"
     if plan is not None and not plan.split and plan.judged is None:
         yield _optimistic(about.held_out > 0)
-    if plan is not None and plan.discount is not None:
+    if plan is not None and plan.endless is not None:
         yield f"the plan is discounted, without a last step; expected is the undiscounted return of {about.steps} steps"
     if about.forced_share:
         yield f"{about.forced_share:.1%} of the data joined a state only because it is rarer than {parameter('cut')}"

@@ -39,9 +39,9 @@ def unroll_plan(rdp: RDP, plan: Plan) -> Plan:
     return Plan(actions, values, lower, error)
 
 
-def worth(rdp: RDP, plan: Plan, tally: Tally) -> Estimate:
+def worth(rdp: RDP, plan: Plan, tally: Tally, discount: float | None = None) -> Estimate:
     """Return the value of a plan if the frequencies of some episodes are the true probabilities."""
-    return BackwardInduction(rdp, tally).worth(plan.actions)
+    return BackwardInduction(rdp, tally, discount=discount).worth(plan.actions)
 
 
 def action_values(rdp: RDP, plan: Plan, tally: Tally, discount: float | None = None) -> Float:
@@ -49,12 +49,12 @@ def action_values(rdp: RDP, plan: Plan, tally: Tally, discount: float | None = N
     return BackwardInduction(rdp, tally, discount=discount).action_values(plan.actions)
 
 
-def plan_values(rdp: RDP, plan: Plan) -> Float:
-    """Return [Q], the expected return from each state on if the plan is followed, without penalties or discount.
+def plan_values(rdp: RDP, plan: Plan, discount: float | None = None) -> Float:
+    """Return [Q], the expected return from each state on if the plan is followed, without penalties.
 
     `Plan.values` may be something else: discounted, or bounds of a plan on subsampled counts.
     """
-    backward = BackwardInduction(rdp, rdp.own_tally())
+    backward = BackwardInduction(rdp, rdp.own_tally(), discount=discount)
     return backward.in_user_units(backward.follow(plan.actions))
 
 
@@ -110,7 +110,7 @@ class BackwardInduction:
     def __init__(
         self, rdp: RDP, tally: Tally, strength: float = 0.0, delta: float = 0.05, discount: float | None = None
     ) -> None:
-        """Prepare penalties of a strength c and level δ; a stationary automaton needs a discount, layers have none."""
+        """Prepare penalties of a strength c and level δ; a stationary automaton needs a discount."""
         self._rdp, self._tally = rdp, tally
         self._scale = Scale.of(rdp)
         self._reward = self._scale.rewards(rdp)
@@ -124,14 +124,16 @@ class BackwardInduction:
                 "a stationary automaton needs a plan with a discount, or layers. Plan on rdp.layered(), or set "
                 f"{parameter('discount')}."
             )
-        if discount is not None and not rdp.stationary:
-            raise SettingsError(
-                f"{parameter('discount', discount)} is only for stationary automata. Leave it out, or learn with "
-                f"{parameter('stationary', True)}."
-            )
-        self._discount = discount
-        left = rdp.horizon + 1 - rdp.layer_of()  # [Q] remaining steps, padding included
-        self._left = left.astype(float) if discount is None else np.full(rdp.n_states, 1 / (1 - discount))
+        self._discount = 1.0 if discount is None else discount
+        self._factor = np.full(rdp.n_states, self._discount)  # [Q] of what follows
+        left = (rdp.horizon + 1 - rdp.layer_of()).astype(float)  # [Q] remaining steps, padding included
+        if rdp.stationary:
+            left = np.full(rdp.n_states, 1 / (1 - self._discount))
+        elif self._discount < 1.0:
+            left = (1 - self._discount**left) / (1 - self._discount)
+            self._factor[0] = 1.0  # the first decision follows step 0, which is none
+            left[0] = 1.0 + left[1:].max(initial=0.0)
+        self._left = left
         self._range = np.minimum(self._left, rdp.horizon + 1)  # [Q] range of the remaining return within the horizon
         total = max(int(tally.visits()[0]), 1)
         self._unit = strength * (math.log(total * max(rdp.horizon, 1)) - math.log(delta))  # c L
@@ -150,7 +152,7 @@ class BackwardInduction:
             actions[layer] = np.where(chosen, best, BEHAVE)
             values[layer] = np.where(chosen, self._real(expected.mean)[rows, best], expected.overall)
             lower[layer] = np.where(chosen, bound[rows, best], cautious.overall)
-        error = math.nan if self._discount is not None else self._error(actions, values)
+        error = math.nan if self._rdp.stationary else self._error(actions, values)
         return Plan(actions, self.in_user_units(values), self.in_user_units(lower), error)
 
     def follow(self, actions: Int64) -> Float:
@@ -208,8 +210,8 @@ class BackwardInduction:
         return self._scale.values(values, self._left)
 
     def _layers(self) -> list[slice]:
-        """List the layers from last to first; with a discount, all states for as many iterations as needed."""
-        if self._discount is not None:
+        """List the layers from last to first; if stationary, all states for as many iterations as needed."""
+        if self._rdp.stationary:
             return [self._rdp.states_at(0)] * math.ceil(math.log(NEGLIGIBLE) / math.log(max(self._discount, 0.01)))
         return [slice(self._offsets[t], self._offsets[t + 1]) for t in range(self._rdp.horizon, -1, -1)]
 
@@ -223,7 +225,7 @@ class BackwardInduction:
         counts, lost = self._tally.counts[layer], self._tally.lost[layer]
         targets = self._rdp.tau[layer][:, self._of_letter]
         later = np.where(targets == UNSEEN, 0.0, values[targets])  # unseen histories count as the worst
-        gains = self._reward + (1.0 if self._discount is None else self._discount) * later
+        gains = self._reward + self._factor[layer][:, None] * later
         times = self._sums(counts) + lost
         sums, squares = self._sums(counts * gains), self._sums(counts * gains**2)
         mean = sums / np.maximum(times, 1)
@@ -258,6 +260,8 @@ class BackwardInduction:
             spread, times = np.where(behave, found.variance, spread), np.where(behave, found.times.sum(axis=1), times)
             variance[layer] = _variance(spread, times, self._left[layer])
         share = occupancy(self._rdp, actions, self._tally)
+        if self._discount < 1.0:
+            share = share * self._discount ** np.maximum(self._rdp.layer_of() - 1, 0)
         return self._scale.width * math.sqrt(float(np.sum(share**2 * variance)))
 
 

@@ -27,14 +27,18 @@ import numpy as np
 
 from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
-from suffice.data.possible_returns import reward_ranges
+from suffice.data.possible_returns import RewardRanges, reward_ranges
 from suffice.evidence.estimates import Estimate
-from suffice.kernels.array_types import Float, Int64
-from suffice.planning.held_out_value import HeldOutPlan, HeldOutValue
+from suffice.kernels.array_types import Int64, UInt64
+from suffice.planning.held_out_value import HeldOutValue
+from suffice.planning.judged_plan import JudgedPlan
+from suffice.planning.logged_return import LoggedMean, logged_mean, possible_values
+from suffice.planning.objective import RETURN, Objective
 from suffice.planning.plan import Plan
 
 FOLDS = 3
 FEWEST_EPISODES = 30  # of fewer no plan can be judged
+FEWEST_GROUPS = 6  # of fewer no plan can be judged: two in each fold
 MOST_STEPS = 1 << 20  # of longer logs a sample is judged; it fits into the least memory that learning may have
 BYTES_A_STEP = 60  # memory of a judged step
 RULE_OF_THREE = 2 * 3 / 1.645  # factor that turns 1.645 errors of half a range per visit into three ranges
@@ -81,22 +85,30 @@ class _Fold(NamedTuple):
     fits: dict[str, tuple[float, float]]  # statistic and variance of the lack-of-fit test, by refinement
     values: dict[str | None, HeldOutValue]  # by refinement; None: without
     weight: Int64 | None  # [n] of the episodes
-    logged: float  # mean return of these episodes
-    influence: Float  # [n] their influence on it
+    group: UInt64 | None  # [n] of the episodes
+    logged: LoggedMean  # of these episodes
 
     @classmethod
-    def of(cls, rdp: RDP, plan: Plan, episodes: Episodes, spans: Float) -> _Fold:
+    def of(cls, rdp: RDP, plan: Plan, episodes: Episodes, ranges: RewardRanges, objective: Objective) -> _Fold:
         """Walk held-out episodes along the automaton of a plan."""
-        held_out = HeldOutPlan(rdp, plan, episodes, spans)
-        fits = {name: held_out.fit(name) for name in _tested(rdp)}
-        values = {name: held_out.value(name) for name in (None, *ALWAYS, "history")}
-        rewards = np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]]
-        returns = rewards[episodes.word[1:]].sum(axis=0)
-        mean = float(np.average(returns, weights=episodes.weight))
-        return cls(fits, values, episodes.weight, mean, (returns - mean) / episodes.total)
+        judged = JudgedPlan.of(rdp, plan, episodes, ranges, objective)
+        fits = {name: judged.walked.fit(name) for name in _tested(rdp)}
+        values = {name: judged.value(name) for name in (None, *ALWAYS, "history")}
+        return cls(fits, values, episodes.weight, episodes.group, logged_mean(episodes, objective))
+
+    def variance(self, refinement: str | None, against_log: bool, caution: float) -> float:
+        """Return the variance of the value, or of its difference from the logged return."""
+        less, rare = (self.logged.influence, self.logged.rare) if against_log else (0.0, 0.0)
+        return self.values[refinement].variance(self.weight, less, caution, self.group) + rare
 
 
-def cross_fit(episodes: Episodes, make_plan: Plans, rng: np.random.Generator, delta: float = 0.05) -> CrossFit | None:
+def cross_fit(
+    episodes: Episodes,
+    make_plan: Plans,
+    rng: np.random.Generator,
+    delta: float = 0.05,
+    objective: Objective = RETURN,
+) -> CrossFit | None:
     """Judge the plans that a function makes from episodes.
 
     Parameters
@@ -109,28 +121,36 @@ def cross_fit(episodes: Episodes, make_plan: Plans, rng: np.random.Generator, de
         Random numbers that divide the episodes.
     delta
         Level of the lower bound.
+    objective
+        What is predicted. Default: the return.
 
     Returns
     -------
     CrossFit or None
         What held-out episodes show; None if there are too few.
     """
-    if episodes.total < FEWEST_EPISODES:
+    if not enough_to_judge(episodes):
         return None
     ranges = reward_ranges(episodes)
-    spans, possible = (ranges.high - ranges.low)[1:], ranges.returns()
+    possible = possible_values(ranges, objective)
     folds = []
     for training, held_out in divide_folds(episodes, rng):
         rdp, plan = make_plan(training)
-        folds.append(_Fold.of(rdp, plan, held_out, spans))
+        folds.append(_Fold.of(rdp, plan, held_out, ranges, objective))
     misfit = max(_z([fold.fits[name] for fold in folds]) for name in folds[0].fits)
     refined = [*ALWAYS, "history"] if misfit >= MISFIT else ALWAYS
     bounds = [_combined(folds, caution=RULE_OF_THREE), *(_combined(folds, name) for name in refined)]
     lower = min(bound.within(possible).lower(delta) for bound in bounds)
     predicted = _combined(folds).within(possible)
-    logged = math.fsum(fold.logged for fold in folds) / FOLDS
+    logged = math.fsum(fold.logged.value for fold in folds) / FOLDS
     gain = Estimate(predicted.value - logged, _combined(folds, against_log=True).error)
     return CrossFit(predicted, gain, lower, misfit, episodes.total)
+
+
+def enough_to_judge(episodes: Episodes) -> bool:
+    """Return whether there are enough episodes, and groups if they have any, to judge a plan by folds."""
+    groups = episodes.n if episodes.group is None else len(np.unique(episodes.group))
+    return episodes.total >= FEWEST_EPISODES and groups >= min(episodes.n, FEWEST_GROUPS)
 
 
 def _tested(rdp: RDP) -> tuple[str, ...]:
@@ -168,9 +188,7 @@ def _combined(
     The plan of the model is one more plan of the same kind. So far as values differ more between folds than their
     errors explain, its value differs as much from their mean.
     """
-    variances = [
-        fold.values[refinement].variance(fold.weight, fold.influence if against_log else 0.0, caution) for fold in folds
-    ]
+    variances = [fold.variance(refinement, against_log, caution) for fold in folds]
     values = [fold.values[refinement].value for fold in folds]
     mean = math.fsum(values) / FOLDS
     spread = math.fsum((value - mean) ** 2 for value in values) / (FOLDS - 1)

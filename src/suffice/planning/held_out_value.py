@@ -30,13 +30,15 @@ import numpy as np
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import PAD, Value
-from suffice.data.episodes import Episodes
-from suffice.kernels.array_types import Float, Int64
+from suffice.data.episodes import Episodes, known_outcomes, observed_decisions
+from suffice.evidence.estimates import sum_of_squares
+from suffice.kernels.array_types import Float, Int64, Mask, UInt64
 from suffice.planning.backward_induction import plan_values
 from suffice.planning.plan import Plan
 
 HISTORY = "history"
 ENDED = -1  # action after the end of an episode, and the node that it leads to
+CUT = -2  # the node after the last decision of an episode that was cut off: it goes on, but where is not known
 TABLE_SIZE = 1 << 16  # keys below this number, or four times their number, are found in a table instead of by sorting
 
 
@@ -47,13 +49,19 @@ class HeldOutValue(NamedTuple):
     influence: Float  # [n] of one episode each; with weights, of one of the episodes that it stands for
     rare: float  # variance that is added for cells with few visits
 
-    def variance(self, weight: Int64 | None, less: Float | float = 0.0, caution: float = 1.0) -> float:
+    def variance(
+        self,
+        weight: Int64 | None,
+        less: Float | float = 0.0,
+        caution: float = 1.0,
+        group: UInt64 | None = None,
+    ) -> float:
         """Return the variance of the estimate, or of its difference from a mean with influences `less`.
 
-        `caution` is the factor by which the error of cells with few visits counts more.
+        `caution` is the factor by which the error of cells with few visits counts more. Episodes of a `group` may
+        depend on each other.
         """
-        squares = (self.influence - less) ** 2
-        return float(np.sum(squares if weight is None else weight * squares)) + caution**2 * self.rare
+        return sum_of_squares(self.influence - less, weight, group) + caution**2 * self.rare
 
 
 class HeldOutPlan:
@@ -69,11 +77,13 @@ class HeldOutPlan:
         Held-out episodes, with the horizon of the automaton.
     spans
         [H] difference between the largest and the smallest possible reward of each decision.
+    discount
+        Factor by which rewards count less per step. Default: 1.
     """
 
-    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes, spans: Float) -> None:
-        self._walk = _walk(rdp, plan, episodes)
-        self._left = np.cumsum(spans[::-1])[::-1]  # [H] range of the return from each decision on
+    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes, spans: Float, discount: float = 1.0) -> None:
+        self._walk = _walk(rdp, plan, episodes, discount)
+        self._left = _remaining(spans, discount)
         self._base = _Recursion(self._walk, _states(self._walk), self._left)
 
     def value(self, refinement: str | None = None) -> HeldOutValue:
@@ -86,7 +96,7 @@ class HeldOutPlan:
             nodes, walk = self._refined(refinement), self._walk
         return _Recursion(walk, nodes, self._left, self._base).estimate()
 
-    def difference(self, other: HeldOutPlan, weight: Int64 | None) -> tuple[float, float]:
+    def difference(self, other: HeldOutPlan, weight: Int64 | None, group: UInt64 | None = None) -> tuple[float, float]:
         """Return by how much this plan returns more than another one on the same episodes, and the variance.
 
         The nodes distinguish whatever one of the two automata distinguishes.
@@ -94,7 +104,7 @@ class HeldOutPlan:
         if other is self:
             return 0.0, 0.0
         here, there = self._beside(other), other._beside(self)
-        return here.value - there.value, here.variance(weight, there.influence)
+        return here.value - there.value, here.variance(weight, there.influence, group=group)
 
     def _beside(self, other: HeldOutPlan) -> HeldOutValue:
         """Estimate the return of the plan, with nodes divided by the places of another automaton."""
@@ -117,48 +127,78 @@ class _Walk:
 
     place: Int64  # [H, n] place before each decision; those of a layer are numbered one after the other
     symbol: Int64  # [H, n] symbol that led there
-    action: Int64  # [H, n] number of the action; A if the automaton does not have it, ENDED after the end
+    action: Int64  # [H, n] number of the action; A if the automaton does not have it, ENDED if nothing is to count
+    cut: Mask | None  # [H, n] whether the episode was cut off after the decision; None: no episode was
+    over: Mask | None  # [H, n] whether the episode has ended before the decision; None: where nothing is to count
     reward: Float  # [H, n]
     weight: Float  # [n]
     target: list[Float]  # [H] tables [P, A + 1] of the plan's action probabilities
     prior: list[Float]  # [H] tables [P] of the values of places, from the training episodes
     pooled: bool  # whether all decisions share their nodes, as in a stationary automaton
+    discount: float = 1.0
+
+    def ended(self) -> Mask:
+        """Return [H, n], whether the episode has ended before the decision."""
+        return np.asarray(self.action == ENDED if self.over is None else self.over)
 
 
-def _walk(rdp: RDP, plan: Plan, episodes: Episodes) -> _Walk:
+def _remaining(spans: Float, discount: float) -> Float:
+    """Return [H], the range of the return from each decision on."""
+    if discount == 1.0:
+        return np.cumsum(spans[::-1])[::-1]
+    left, later = np.zeros(len(spans)), 0.0
+    for t in range(len(spans) - 1, -1, -1):
+        left[t] = later = spans[t] + discount * later
+    return left
+
+
+def _walk(rdp: RDP, plan: Plan, episodes: Episodes, discount: float) -> _Walk:
     word, codes = episodes.word, episodes.letters[:, 0]
     known: dict[Value | None, int] = {action: number for number, action in enumerate(rdp.alphabet.actions)}
     numbers = np.array([known.get(episodes.alphabet.action(code), len(known)) for code in codes.tolist()])
     tracker = StateTracker.of(rdp)
     order = np.argsort(np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))]), kind="stable")
-    target, prior = (_stationary_plan if rdp.stationary else _layered_plan)(rdp, plan, tracker, order)
-    action = np.where(codes > PAD, numbers, ENDED)[word[1:]]
+    target, prior = (_stationary_plan if rdp.stationary else _layered_plan)(rdp, plan, tracker, order, discount)
+    action: Int64 = np.where(codes > PAD, numbers, ENDED)[word[1:]]
+    over: Mask | None = None
+    cut: Mask | None = None
+    if episodes.length is not None:  # what was not observed is not counted, and is not an end
+        seen = observed_decisions(episodes)
+        cut, over = seen & ~known_outcomes(episodes), (action == ENDED) & seen
+        action = np.where(seen, action, ENDED)
     # With layers, nothing follows once all episodes have ended; one such decision marks that the last one is not cut.
     lasts = len(action) if rdp.stationary else min(len(action), int((action != ENDED).any(axis=1).sum()) + 1)
     return _Walk(
         place=np.argsort(order)[tracker.along(episodes)[:lasts]],
         symbol=episodes.symbols()[1][word[:lasts]].astype(np.int64),
         action=action[:lasts],
+        cut=None if cut is None else cut[:lasts],
+        over=None if over is None else over[:lasts],
         reward=np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word[1 : lasts + 1]],
         weight=np.ones(episodes.n) if episodes.weight is None else episodes.weight.astype(float),
         target=target[:lasts],
         prior=prior[:lasts],
         pooled=rdp.stationary,
+        discount=discount,
     )
 
 
-def _layered_plan(rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64) -> tuple[list[Float], list[Float]]:
+def _layered_plan(
+    rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64, discount: float
+) -> tuple[list[Float], list[Float]]:
     """Return the plan's action probabilities and values by place, which are the same tables for all decisions."""
-    own = plan_values(rdp, plan)
+    own = plan_values(rdp, plan, discount)
     values = np.concatenate([own, _mean_by_layer(rdp, own)])[order]
     return [_frequencies(tracker.choices(plan.actions))[order]] * rdp.horizon, [values] * rdp.horizon
 
 
-def _stationary_plan(rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64) -> tuple[list[Float], list[Float]]:
+def _stationary_plan(
+    rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64, discount: float
+) -> tuple[list[Float], list[Float]]:
     """Return the plan's action probabilities and values by place, for each decision; the plan is one on layers."""
     layered, state = rdp.unroll()
     layer, inner = layered.layer_of(), np.arange(layered.n_states - 1)
-    own = plan_values(layered, plan)
+    own = plan_values(layered, plan, discount)
     usual, mean = _frequencies(tracker.choices(np.full(rdp.n_states, BEHAVE))), _mean_by_layer(layered, own)
     target, prior = [], []
     for t in range(1, rdp.horizon + 1):
@@ -253,11 +293,13 @@ def lack_of_fit(walk: _Walk, states: _Nodes, refined: _Nodes) -> tuple[float, fl
     """
     last, actions = len(walk.action) - 1, walk.target[0].shape[1]
     live = walk.action[:last] != ENDED
+    if walk.cut is not None:
+        live &= ~walk.cut[:last]
     if not live.any():
         return 0.0, 0.0
     action = walk.action[:last][live]
     times = np.broadcast_to(walk.weight, live.shape)[live]
-    after = np.where(walk.action[1:] == ENDED, 0, states.node[1:] + 1)[live]
+    after = np.where(walk.ended()[1:], 0, states.node[1:] + 1)[live]
     outcome = distinct(
         after * len(rewards := np.unique(walk.reward)) + np.searchsorted(rewards, walk.reward[:last][live])
     )
@@ -310,10 +352,18 @@ class _Cells:
         size = len(self.key)
         self.n = np.bincount(self.cell, times, size)  # [C] visits
         self.rewards = np.bincount(self.cell, times * reward[self.live], size)  # [C]
-        width = int(after.max(initial=ENDED)) + 2
-        pairs, self.arrow = distinct(self.cell * width + after[self.live] + 1)
-        self.source, self.after = np.divmod(pairs, width) - np.array([[0], [1]])  # [K] cells with the next node
+        width = int(after.max(initial=ENDED)) + 3
+        pairs, self.arrow = distinct(self.cell * width + after[self.live] + 2)
+        self.source, self.after = np.divmod(pairs, width) - np.array([[0], [2]])  # [K] cells with the next node
         self.times = np.bincount(self.arrow, times, len(self.source))  # [K]
+        self._goes_on = self.after >= 0  # [K]
+        self._cut = bool((self.after == CUT).any())
+        if self._cut:
+            went, all_went = (
+                np.bincount(self.source, self.times * mask, size) for mask in (self._goes_on, self.after != ENDED)
+            )
+            self._more = np.where(went > 0, all_went / np.maximum(went, 1e-300), 1.0)  # [C] that go on per known one
+            self._went = went
 
     def begin_sums(self) -> None:
         """Begin the sums over decisions that `_Recursion` makes in its forward pass."""
@@ -335,8 +385,25 @@ class _Cells:
         return np.asarray(self.rewards + later)
 
     def following(self, values: Float) -> Float:
-        """Return [K], the values of the nodes that followed, 0 after the end."""
-        return np.where(self.after == ENDED, 0.0, values[np.maximum(self.after, 0)])
+        """Return [K], the values of the nodes that followed, 0 after the end.
+
+        Where episodes were cut off, they go on like the others of the cell: each of those counts for several, and the
+        value of a cut-off visit is their mean.
+        """
+        found = np.where(self._goes_on, values[np.maximum(self.after, 0)], 0.0)
+        if not self._cut:
+            return found
+        mean = np.bincount(self.source, self.times * found, len(self.n)) / np.maximum(self._went, 1e-300)
+        mean = np.where(self._went > 0, mean, 0.0)[self.source]
+        more = self._more[self.source]
+        return np.where(self._goes_on, mean + more * (found - mean), np.where(self.after == CUT, mean, 0.0))
+
+    def moved(self, flow: Float) -> tuple[Int64, Float]:
+        """Return the nodes that episodes go on to, and the probability of each, given that of the cells [C]."""
+        share = (flow / self.n)[self.source] * self.times
+        if self._cut:
+            share = share * self._more[self.source]
+        return self.after[self._goes_on], share[self._goes_on]
 
 
 class _Recursion:
@@ -367,8 +434,10 @@ class _Recursion:
         A stationary automaton has two tables, one for the last decision.
         """
         walk = self._walk
-        ends = np.vstack([walk.action[1:] == ENDED, np.ones((1, node.shape[1]), bool)])
+        ends = np.vstack([walk.ended()[1:], np.ones((1, node.shape[1]), bool)])
         after = np.where(ends, ENDED, np.vstack([node[1:], node[:1]]))
+        if walk.cut is not None:
+            after[walk.cut] = CUT
         actions = walk.target[0].shape[1]
 
         def cells(rows: slice) -> _Cells:
@@ -389,7 +458,7 @@ class _Recursion:
         else:
             prior, prior_of_cell = self._base.look_up(t, self.nodes.base[here], cells)
         chance = self._walk.target[t][place[cells.node], cells.action]
-        q = (cells.gains(after) + prior_of_cell) / (cells.n + 1)
+        q = (cells.gains(self._walk.discount * after) + prior_of_cell) / (cells.n + 1)
         known = np.bincount(cells.node, chance, len(place))
         v = np.bincount(cells.node, chance * q, len(place)) + (1 - known) * prior
         self._chance.append(chance)
@@ -425,10 +494,10 @@ class _Recursion:
             cells.expected += per_visit * q
             cells.rare += per_visit * self._left[t] / 2
             if t + 1 < horizon:
-                cells.later += per_visit[cells.source] * cells.following(self._v[t + 1])
-                goes_on = cells.after != ENDED
-                moved = (flow / cells.n)[cells.source] * cells.times
-                share = np.asarray(np.bincount(cells.after[goes_on], moved[goes_on], len(self._v[t + 1])), float)
+                discount = self._walk.discount
+                cells.later += discount * per_visit[cells.source] * cells.following(self._v[t + 1])
+                arrived = np.bincount(*cells.moved(flow), len(self._v[t + 1]))
+                share = np.asarray(discount * arrived, float)
             if t + 1 == horizon or self._cells[t + 1] is not cells:
                 found, variance = cells.end_sums()
                 influence, rare = influence + found, rare + variance

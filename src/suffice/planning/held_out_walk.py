@@ -9,10 +9,10 @@ import numpy as np
 from suffice.automata.rdp import RDP
 from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import PAD
-from suffice.data.episodes import Episodes, weights
+from suffice.data.episodes import Episodes, known_outcomes, observed_decisions, weights
 from suffice.data.memory_limit import require_memory
 from suffice.errors import LogError, spelled
-from suffice.kernels.array_types import Float, Int32, Int64, Mask
+from suffice.kernels.array_types import Float, Int32, Int64, Mask, UInt64
 from suffice.planning.plan import Plan
 
 BYTES_A_STEP = 250  # memory of a step in all estimates
@@ -25,11 +25,14 @@ class HeldOutWalk:
     times: Int64  # [N] weights of the episodes
     place: Int32  # [H, N] before each decision
     edge: Int64  # [H, N] number of the place before, with the symbol that led on
-    acts: Mask  # [H, N] whether the episode has not ended
+    acts: Mask  # [H, N] whether the episode has not ended, and is still observed
+    seen: Mask  # [H, N] whether the reward is known, or the episode had ended before
+    known: Mask  # [H, N] whether it is also known what followed
     action: Int64  # [H, N] index among the automaton's actions; 0 after the end
     reward: Float  # [H, N]
     target: Float  # [P, A] action probabilities of the policy
     mu: Float  # [H, N] probabilities with which the behaviour policy took the actions, known or estimated
+    group: UInt64 | None = None  # [N] groups of episodes that may depend on each other
 
     @classmethod
     def of(cls, rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None) -> HeldOutWalk:
@@ -52,10 +55,13 @@ class HeldOutWalk:
             place=places[:-1],
             edge=_edges(places, episodes),
             acts=acts,
+            seen=observed_decisions(episodes),
+            known=known_outcomes(episodes),
             action=action,
             reward=np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word[1:]],
             target=target,
             mu=np.where(acts & (mu > 0), mu, np.where(acts, np.inf, 1.0)),
+            group=episodes.group,
         )
 
     def ratios(self) -> Float:

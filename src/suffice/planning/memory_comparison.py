@@ -33,12 +33,13 @@ from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
 from suffice.data.possible_returns import reward_ranges
 from suffice.errors import MemoryLimitError
-from suffice.evidence.estimates import Estimate
-from suffice.kernels.array_types import Float, Int64
+from suffice.evidence.estimates import Estimate, sum_of_squares
+from suffice.kernels.array_types import Float, Int64, UInt64
 from suffice.learning.memories import MemoryKind, Progress
 from suffice.learning.prediction import outcome_bits
-from suffice.planning.cross_fitting import FEWEST_EPISODES, FOLDS, divide_folds
-from suffice.planning.held_out_value import HeldOutPlan
+from suffice.planning.cross_fitting import FOLDS, divide_folds, enough_to_judge
+from suffice.planning.judged_plan import JudgedPlan
+from suffice.planning.objective import RETURN, Objective
 from suffice.planning.plan import Plan
 
 COMPARED_STEPS = 1 << 18  # of longer logs a sample is compared
@@ -200,7 +201,12 @@ class _Trial(NamedTuple):
 
 
 def compare_memories(
-    sample: Episodes, kinds: Sequence[MemoryKind], make_plan: PlanMaker, rng: np.random.Generator, progress: Progress
+    sample: Episodes,
+    kinds: Sequence[MemoryKind],
+    make_plan: PlanMaker,
+    rng: np.random.Generator,
+    progress: Progress,
+    objective: Objective = RETURN,
 ) -> ComparedMemories | None:
     """Compare kinds of memory by cross-fitting.
 
@@ -216,16 +222,18 @@ def compare_memories(
         Random numbers that divide the episodes.
     progress
         Function called with the number of automata that were learned, and of all.
+    objective
+        What plans are compared by. Default: their returns.
 
     Returns
     -------
     ComparedMemories or None
         The comparison; None if there are too few episodes.
     """
-    if sample.total < FEWEST_EPISODES:
+    if not enough_to_judge(sample):
         return None
     folds = list(divide_folds(sample, rng))
-    weight = _weights([held_out for _, held_out in folds])
+    weight = _HeldOut.of([held_out for _, held_out in folds])
     trials = []
     for i, kind in enumerate(kinds):
         try:
@@ -236,7 +244,7 @@ def compare_memories(
         trials.append(_Trial(kind, plans, np.concatenate(bits)))
         progress(i + 1, len(kinds))
     trials = _without_other_windows(trials, weight)
-    returns = _Returns(sample, [held_out for _, held_out in folds])
+    returns = _Returns(sample, [held_out for _, held_out in folds], objective)
     chosen = _least_bits(trials, weight)
     less = returns.less(trials, chosen)
     if (better := _better_plan(trials, chosen, weight, less)) is not chosen:
@@ -256,33 +264,44 @@ def compare_memories(
     return ComparedMemories(comparison, tuple(trial.kind for trial in order), chosen.plans)
 
 
-def _weights(parts: list[Episodes]) -> Int64 | None:
-    return (
-        None if parts[0].weight is None else np.concatenate([part.weight for part in parts if part.weight is not None])
-    )
+class _HeldOut(NamedTuple):
+    """Weights and groups of all held-out episodes."""
+
+    weight: Int64 | None  # [n]
+    group: UInt64 | None  # [n]
+
+    @classmethod
+    def of(cls, parts: list[Episodes]) -> _HeldOut:
+        """Concatenate the weights and groups of all folds."""
+        weight = [part.weight for part in parts if part.weight is not None]
+        group = [part.group for part in parts if part.group is not None]
+        return cls(np.concatenate(weight) if weight else None, np.concatenate(group) if group else None)
 
 
-def _mean(values: Float, weight: Int64 | None) -> Estimate:
+def _mean(values: Float, held_out: _HeldOut) -> Estimate:
     """Return the mean with its standard error; an episode of weight k counts as k equal ones."""
+    weight, group = held_out
     times = np.ones(len(values)) if weight is None else weight.astype(float)
     total = float(times.sum())
     mean = float((times * values).sum()) / total
+    if group is not None:
+        return Estimate(mean, math.sqrt(sum_of_squares((values - mean) / total, times, group)))
     return Estimate(mean, math.sqrt(float((times * (values - mean) ** 2).sum()) / max(total - 1, 1) / total))
 
 
-def _without_other_windows(trials: list[_Trial], weight: Int64 | None) -> list[_Trial]:
+def _without_other_windows(trials: list[_Trial], weight: _HeldOut) -> list[_Trial]:
     """Keep one of the windows of two or more observations, the best in bits."""
     longer = [trial for trial in trials if (trial.kind.window or 0) > 1]
     best = min(longer, key=lambda trial: _mean(trial.bits, weight).value, default=None)
     return [trial for trial in trials if trial is best or trial not in longer]
 
 
-def _not_clearly_worse(trial: _Trial, than: _Trial, weight: Int64 | None) -> bool:
+def _not_clearly_worse(trial: _Trial, than: _Trial, weight: _HeldOut) -> bool:
     difference = _mean(trial.bits - than.bits, weight)
     return difference.value <= CLEARLY * difference.error
 
 
-def _least_bits(trials: list[_Trial], weight: Int64 | None) -> _Trial:
+def _least_bits(trials: list[_Trial], weight: _HeldOut) -> _Trial:
     """Return the kind that part 1 of the rule takes."""
     best = min(trials, key=lambda trial: _mean(trial.bits, weight).value)
     close = [trial for trial in trials if _not_clearly_worse(trial, best, weight)]
@@ -292,7 +311,7 @@ def _least_bits(trials: list[_Trial], weight: Int64 | None) -> _Trial:
     return next((trial for trial in close if trial.kind.window is not None and trial.states == cycle.states), cycle)
 
 
-def _better_plan(trials: list[_Trial], chosen: _Trial, weight: Int64 | None, less: list[Estimate | None]) -> _Trial:
+def _better_plan(trials: list[_Trial], chosen: _Trial, weight: _HeldOut, less: list[Estimate | None]) -> _Trial:
     """Return the kind that part 2 of the rule takes: the one whose plan is better by the most standard errors."""
     found, most = chosen, 0.0
     for trial, difference in zip(trials, less, strict=True):
@@ -307,9 +326,8 @@ def _better_plan(trials: list[_Trial], chosen: _Trial, weight: Int64 | None, les
 class _Returns:
     """Differences between the returns of plans on held-out episodes."""
 
-    def __init__(self, sample: Episodes, parts: list[Episodes]) -> None:
-        ranges = reward_ranges(sample)
-        self._spans, self._parts = (ranges.high - ranges.low)[1:], parts
+    def __init__(self, sample: Episodes, parts: list[Episodes], objective: Objective) -> None:
+        self._ranges, self._parts, self._objective = reward_ranges(sample), parts, objective
 
     def less(self, trials: list[_Trial], chosen: _Trial) -> list[Estimate | None]:
         """Return by how much each plan returns less than that of the chosen kind; None without plans."""
@@ -319,12 +337,12 @@ class _Returns:
             for found, trial in zip(sums, trials, strict=True):
                 other = own if trial is chosen else self._walked(trial, i)
                 if own is not None and other is not None:
-                    found.append(own.difference(other, part.weight))
+                    found.append(own.difference(other, part.weight, part.group))
         return [_combined(found) if found else None for found in sums]
 
-    def _walked(self, trial: _Trial, i: int) -> HeldOutPlan | None:
+    def _walked(self, trial: _Trial, i: int) -> JudgedPlan | None:
         rdp, plan = trial.plans[i]
-        return None if plan is None else HeldOutPlan(rdp, plan, self._parts[i], self._spans)
+        return None if plan is None else JudgedPlan.of(rdp, plan, self._parts[i], self._ranges, self._objective)
 
 
 def _combined(found: list[tuple[float, float]]) -> Estimate:

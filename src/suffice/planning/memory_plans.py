@@ -21,6 +21,7 @@ from suffice.learning.adact_h import Learned, Settings
 from suffice.learning.memories import Cycle, Layers, MemoryKind, Progress, memories_of, silently
 from suffice.planning.backward_induction import unroll_plan
 from suffice.planning.memory_comparison import COMPARED_STEPS, ComparedMemories, MemoryComparison, compare_memories
+from suffice.planning.objective import RETURN
 from suffice.planning.plan import Plan
 from suffice.planning.planner import Planning, plan_on
 from suffice.planning.subsampling import Bracket, prove, two_fold
@@ -38,7 +39,10 @@ class PlanMaker:
 
     def planning_of(self, kind: MemoryKind) -> Planning | None:
         """Return the planning for a kind of memory; layers have a last step, so they have no use for a discount."""
-        return self.planning if self.planning is None or kind.stationary else replace(self.planning, discount=None)
+        planning = self.planning
+        if planning is None or kind.stationary or planning.endless is None:
+            return planning
+        return replace(planning, discount=None)
 
     def make(
         self, kind: MemoryKind, log: Log, progress: Progress = silently, kept: CheckpointStage = NO_CHECKPOINT
@@ -76,7 +80,8 @@ def choose_memory(
         return learned.rdp, plan
 
     kinds = memories_of(log, sample, settings, second_look)
-    return compare_memories(sample, kinds, make, np.random.default_rng(FOLD_SEED), progress)
+    objective = RETURN if maker.planning is None else maker.planning.aim
+    return compare_memories(sample, kinds, make, np.random.default_rng(FOLD_SEED), progress, objective)
 
 
 class ChosenKinds(NamedTuple):
@@ -94,7 +99,8 @@ def chosen_kinds(
     if stationary != "auto":
         return ChosenKinds([Cycle() if stationary else Layers(second_look)], None, progress)
     compared = choose_memory(log, maker, second_look, lambda done, of: progress(done, 2 * of))
-    kinds: Sequence[MemoryKind] = [Layers(second_look)] if compared is None else compared.order
+    usual: MemoryKind = Cycle() if log.censored else Layers(second_look)
+    kinds: Sequence[MemoryKind] = [usual] if compared is None else compared.order
     return ChosenKinds(kinds, compared, lambda done, of: progress(of + done, 2 * of))
 
 
@@ -115,7 +121,7 @@ def learn_memory(
 
 def plan_stationary(rdp: RDP, planning: Planning) -> Plan:
     """Make a plan on the layers of a stationary automaton, over the log's horizon or with a discount."""
-    if planning.discount is not None:
+    if planning.endless is not None:
         return unroll_plan(rdp, plan_on(rdp, planning))
     return plan_on(rdp.layered(), planning)
 

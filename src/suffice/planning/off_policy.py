@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
@@ -38,7 +39,10 @@ from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float, Int64
 from suffice.planning.backward_induction import action_values, plan_values, worth
 from suffice.planning.held_out_walk import HeldOutWalk, refuse_longer_episodes
-from suffice.planning.importance_sampling import LEAST_EFFECTIVE_EPISODES, episode_weighted
+from suffice.planning.importance_sampling import LEAST_EFFECTIVE_EPISODES, EpisodeWeighted, episode_weighted
+from suffice.planning.logged_return import logged_return, possible_values
+from suffice.planning.objective import RETURN, Objective
+from suffice.planning.per_step import with_less_reward
 from suffice.planning.plan import Plan
 from suffice.planning.state_weights import state_weighted
 
@@ -130,7 +134,7 @@ class OffPolicyEvaluation(NamedTuple):
 
 
 def evaluate_off_policy(
-    rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = None
+    rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None = None, objective: Objective = RETURN
 ) -> OffPolicyEvaluation:
     """Estimate the return of a plan from held-out episodes.
 
@@ -145,6 +149,8 @@ def evaluate_off_policy(
     propensity
         Probabilities [H+1, N] with which the behaviour policy took the logged actions. Default: the frequencies of
         actions among these episodes in each state.
+    objective
+        What is estimated instead of the return: the discounted return, or the reward per step.
 
     Returns
     -------
@@ -172,17 +178,13 @@ def evaluate_off_policy(
         episodes = episodes.padded(rdp.horizon)
         propensity = None if propensity is None else np.pad(propensity, ((0, missing), (0, 0)), constant_values=1.0)
     refuse_longer_episodes(rdp, episodes)
-    walk = HeldOutWalk.of(rdp, plan, episodes, propensity)
     ranges = reward_ranges(episodes).joined(training_ranges(rdp))
-    possible, widths = ranges.returns(), (ranges.high - ranges.low)[1:]
-    sampled, weighted = episode_weighted(walk, widths), state_weighted(walk, _training_values(rdp, plan), widths)
-    model_based = worth(rdp, plan, _supplemented(rdp, rdp.tally(episodes)))
-    misfit = model_based.value - weighted.by_two_edges.value
-    estimates = {
-        "model_based": model_based._replace(error=math.hypot(model_based.error, misfit)),
-        "importance": sampled.estimate,
-        "doubly_robust": weighted.by_candidate._replace(error=math.hypot(weighted.by_candidate.error, weighted.misfit)),
-    }
+    possible = PossibleReturns(*possible_values(ranges, objective))
+    estimates, sampled = (
+        _estimates_per_step(rdp, plan, episodes, propensity)
+        if objective.per_step
+        else _estimates(rdp, plan, episodes, propensity, objective.gamma)
+    )
     unknown: dict[str, Unknown] = {}
     if sampled.fewest < LEAST_EFFECTIVE_EPISODES:
         unknown["importance"] = "few_effective_episodes" if sampled.matched else "no_match"
@@ -191,7 +193,7 @@ def evaluate_off_policy(
             unknown[name] = "wide_interval"
     rare, gaps = _coverage(rdp, plan)
     return OffPolicyEvaluation(
-        log=Estimate.mean(walk.reward.sum(axis=0), episodes.weight).within(possible),
+        log=logged_return(episodes, objective)[0].within(possible),
         **{
             name: Estimate.unknown(possible) if name in unknown else found.within(possible)
             for name, found in estimates.items()
@@ -207,19 +209,64 @@ def evaluate_off_policy(
     )
 
 
+def _estimates(
+    rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None, gamma: float = 1.0
+) -> tuple[dict[str, Estimate], EpisodeWeighted]:
+    """Return the three estimates of the return, by name, and the coverage by importance sampling."""
+    walk = HeldOutWalk.of(rdp, plan, episodes, propensity)
+    ranges = reward_ranges(episodes).joined(training_ranges(rdp))
+    widths, values = (ranges.high - ranges.low)[1:], _training_values(rdp, plan, gamma)
+    if gamma < 1.0:  # rewards and values count as at the first decision
+        steps = gamma ** np.arange(len(widths))
+        layer = np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))])
+        walk, widths = replace(walk, reward=walk.reward * steps[:, None]), widths * steps
+        values = values * (gamma ** np.maximum(layer - 1, 0))[:, None]
+    sampled, weighted = episode_weighted(walk, widths), state_weighted(walk, values, widths)
+    model_based = worth(rdp, plan, _supplemented(rdp, rdp.tally(episodes)), gamma)
+    if episodes.group is not None:  # dependence within groups counts as much as for the estimate with influences
+        model_based = model_based._replace(error=max(model_based.error, weighted.by_state.error))
+    misfit = model_based.value - weighted.by_two_edges.value
+    return {
+        "model_based": model_based._replace(error=math.hypot(model_based.error, misfit)),
+        "importance": sampled.estimate,
+        "doubly_robust": weighted.by_candidate._replace(error=math.hypot(weighted.by_candidate.error, weighted.misfit)),
+    }, sampled
+
+
+def _estimates_per_step(
+    rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None
+) -> tuple[dict[str, Estimate], EpisodeWeighted]:
+    """Return the same of the reward per step: estimates are linear in rewards (`per_step`)."""
+
+    def of_less(less: float) -> tuple[dict[str, Estimate], EpisodeWeighted]:
+        return _estimates(with_less_reward(rdp, less), plan, with_less_reward(episodes, less), propensity)
+
+    (zero, sampled), (one, _) = of_less(0.0), of_less(1.0)
+    steps = {name: zero[name].value - one[name].value for name in zero}
+    ratio = zero["model_based"].value / steps["model_based"]
+    shifted, _ = of_less(ratio)
+    found = {
+        name: Estimate(ratio + found.value / steps[name], found.error / abs(steps[name]))
+        if steps[name]
+        else Estimate(math.nan, math.inf)
+        for name, found in shifted.items()
+    }
+    return found, sampled
+
+
 def _is_wide(estimate: Estimate, possible: PossibleReturns) -> bool:
     """Return whether the interval of an estimate, before it is limited, spans most of the possible range."""
     low, high = estimate.interval()
     return high - low > MOST_WIDE * (possible.high - possible.low)
 
 
-def _training_values(rdp: RDP, plan: Plan) -> Float:
+def _training_values(rdp: RDP, plan: Plan, gamma: float) -> Float:
     """Return Q [P, A] of the plan in every place of the state tracker, from the training episodes.
 
     Actions that were never taken have the value of the state; lost places have the mean value of their layer.
     """
-    by_action, visits, layer = action_values(rdp, plan, rdp.own_tally()), rdp.counts.sum(axis=1), rdp.layer_of()
-    own = plan_values(rdp, plan)
+    by_action, visits, layer = action_values(rdp, plan, rdp.own_tally(), gamma), rdp.counts.sum(axis=1), rdp.layer_of()
+    own = plan_values(rdp, plan, gamma)
     mean = np.bincount(layer, visits * own) / np.maximum(np.bincount(layer, visits), 1)
     value = np.concatenate([own, mean])
     by_action = np.concatenate([by_action, np.full((len(mean), by_action.shape[1]), np.nan)])

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from suffice.errors import SettingsError, alternatives, is_number, parameter
+from suffice.planning.objective import Objective, ObjectiveName
 from suffice.registry import Lazy, Registry
 
 if TYPE_CHECKING:  # the command line reads the table at every start, which must be fast
@@ -45,8 +46,10 @@ class Planning:
     subsample
         Plan on subsampled, independent counts, as the paper's proof requires.
     discount
-        Discount factor for a plan without a horizon on a stationary automaton, at most 0.999. None: plan for the
-        log's horizon, undiscounted.
+        With the objective "discounted": its factor per step, over the log's horizon. Otherwise: discount factor for a
+        plan without a horizon on a stationary automaton, at most 0.999. None: plan for the log's horizon, undiscounted.
+    objective
+        What is maximised and predicted: "return", "per-step" or "discounted".
     planner
         Name of a planner that another package registered. Default: one of the project's own planners, chosen by
         `strength`, `safe` and `subsample`.
@@ -63,8 +66,9 @@ class Planning:
     delta: float = 0.05
     safe: bool = True
     subsample: bool = False
-    discount: float | None = None  # only for stationary automata
+    discount: float | None = None  # of the objective; otherwise only for stationary automata
     planner: str = ""  # of another package
+    objective: ObjectiveName = "return"
 
     def __post_init__(self) -> None:
         given: object = self.strength
@@ -77,7 +81,19 @@ class Planning:
             raise SettingsError(
                 f"{parameter('strength', self.strength)} is not a number of at least 0. Try {DEFAULT_STRENGTH}."
             )
-        if self.discount is not None and not (is_number(self.discount) and 0 <= self.discount <= MOST_PATIENT):
+        aim = self.aim  # refuses an unknown objective, or one without its discount
+        if self.objective != "return" and self.subsample:
+            raise SettingsError(
+                f"{parameter('objective', self.objective)} cannot be combined with "
+                f"{parameter('planning', 'subsampled')}, which is proved for returns. Leave one of them out."
+            )
+        if aim.per_step and self.discount is not None:
+            raise SettingsError(
+                f"{parameter('discount', self.discount)} has no effect with {parameter('objective', 'per-step')}. "
+                "Leave one of them out."
+            )
+        discount = self.endless
+        if discount is not None and not (is_number(discount) and 0 <= discount <= MOST_PATIENT):
             raise SettingsError(
                 f"{parameter('discount', self.discount)} is not a number from 0 to {MOST_PATIENT}. Try 0.99."
             )
@@ -94,6 +110,16 @@ class Planning:
             raise SettingsError(
                 f"subsample=True cannot be combined with planner={self.planner!r}. Leave out one of them."
             )
+
+    @property
+    def aim(self) -> Objective:
+        """What the plan maximises and what its prediction is about."""
+        return Objective(self.objective, self.discount if self.objective == "discounted" else None)
+
+    @property
+    def endless(self) -> float | None:
+        """The discount of a plan without a horizon; None for a plan over the horizon."""
+        return self.discount if self.objective == "return" else None
 
     @property
     def name(self) -> str:
@@ -136,7 +162,11 @@ def planner_of(planning: Planning) -> Planner:
 
 
 def planning_with(
-    name: str, strength: float | None = None, delta: float | None = None, discount: float | None = None
+    name: str,
+    strength: float | None = None,
+    delta: float | None = None,
+    discount: float | None = None,
+    objective: ObjectiveName = "return",
 ) -> Planning:
     """Return the default settings of a planner, with some of them replaced.
 
@@ -148,6 +178,8 @@ def planning_with(
         See `Planning`. Default: those of the planner.
     discount
         See `Planning`. Default: no discount.
+    objective
+        See `Planning`. Default: the return.
 
     Returns
     -------
@@ -171,6 +203,7 @@ def planning_with(
         strength=usual.strength if strength is None else strength,
         delta=usual.delta if delta is None else delta,
         discount=discount,
+        objective=objective,
     )
 
 
@@ -194,7 +227,7 @@ def plan_on(rdp: RDP, planning: Planning | str | None = None, tally: Tally | Non
     Parameters
     ----------
     rdp
-        The automaton, in layers; with a discount, a stationary one.
+        The automaton, in layers; for a plan without a horizon, a stationary one.
     planning
         Settings of the planner, or its name. Default: the safe planner.
     tally
@@ -211,7 +244,18 @@ def plan_on(rdp: RDP, planning: Planning | str | None = None, tally: Tally | Non
     <Plan: an action in 9 of 11 states, elsewhere as logged, worth 5>
     """
     planning = as_planning(planning)
-    return planner_of(planning).plan(rdp, tally or rdp.own_tally(), planning)
+    if planning.endless is not None and not rdp.stationary:
+        raise SettingsError(
+            f"{parameter('discount', planning.discount)} is only for stationary automata. Leave it out, learn with "
+            f"{parameter('stationary', True)}, or add {parameter('objective', 'discounted')}."
+        )
+    planner, counts = planner_of(planning), tally or rdp.own_tally()
+    if not planning.aim.per_step:
+        return planner.plan(rdp, counts, planning)
+    from suffice.planning.per_step import plan_per_step
+
+    for_returns = replace(planning, objective="return")
+    return plan_per_step(rdp, counts, lambda shifted: planner.plan(shifted, counts, for_returns))
 
 
 def backward_induction(rdp: RDP) -> Plan:

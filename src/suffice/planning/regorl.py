@@ -16,26 +16,24 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP
 from suffice.data.content import merged
 from suffice.data.episodes import Episodes
-from suffice.data.log import Log, run_query
+from suffice.data.log import Log
 from suffice.data.possible_returns import reward_ranges
-from suffice.data.queries import EpisodesView
 from suffice.data.sampling import sample_of
 from suffice.errors import SettingsError, parameter
-from suffice.evidence.estimates import Estimate, Moments
+from suffice.evidence.estimates import Estimate
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
-from suffice.kernels import sums
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.memories import MemoryKind, Progress
 from suffice.planning.cross_fitting import FEWEST_EPISODES, FOLDS, MOST_STEPS, CrossFit, cross_fit
 from suffice.planning.held_out_value import HeldOutPlan
+from suffice.planning.logged_return import logged_return
 from suffice.planning.memory_comparison import ComparedMemories, MemoryComparison
 from suffice.planning.memory_plans import FOLD_SEED, PlanMaker, chosen_kinds, plan_layers
 from suffice.planning.plan import Plan
@@ -197,9 +195,10 @@ class Solution:
             self.best_return,
             self.planning.delta,
             rdp.horizon,
-            self.planning.discount,
+            self.planning.endless,
             self.judged is not None,
             halves,
+            self.planning.aim,
         )
 
     @property
@@ -260,6 +259,11 @@ def regorl(
     if split is not None:
         if stationary:
             raise _for_layers(parameter("split"))
+        if planning.objective != "return":
+            raise SettingsError(
+                f"{parameter('objective', planning.objective)} cannot be combined with {parameter('split')}, which is "
+                "proved for returns. Leave one of them out."
+            )
         return _split(episodes, settings, planning, split, rng, progress, kept)
     if stationary and planning.subsample:
         raise _for_layers(parameter("planning", "subsampled"))
@@ -268,7 +272,7 @@ def regorl(
     kind, learned, plan = maker.first_that_fits(kinds, episodes, lambda done, of: note(done, (FOLDS + 1) * of), kept)
     assert plan is not None
     judged = _judge_by_folds(episodes, kind, maker, compared, note)
-    behaviour, best = returns(episodes, settings.threads)
+    behaviour, best = logged_return(episodes, planning.aim, settings.threads)
     prediction = Estimate(plan.value, plan.error) if judged is None else judged.predicted
     own = maker.planning_of(kind) or planning
     comparison = None if compared is None else compared.comparison
@@ -299,7 +303,8 @@ def _judge_by_folds(
         return rdp, plan
 
     assert maker.planning is not None
-    return cross_fit(sample, make_again, np.random.default_rng(FOLD_SEED), maker.planning.delta)
+    planning = maker.planning
+    return cross_fit(sample, make_again, np.random.default_rng(FOLD_SEED), planning.delta, planning.aim)
 
 
 def _for_layers(conflict: str) -> SettingsError:
@@ -327,7 +332,7 @@ def _split(
     rdp = learned.rdp
     memory = settings.memory
     prediction = _judge(rdp, plan, unused, memory) if unused else _exchanged(rdp, planning, second, rng, memory)
-    behaviour, best = returns(episodes)
+    behaviour, best = logged_return(episodes)
     return Solution(learned, plan, planning, prediction, behaviour, split, bracket, best)
 
 
@@ -345,36 +350,13 @@ def _judge(rdp: RDP, plan: Plan, log: Log, memory: int) -> Estimate:
     episodes = merged(sample_of(log, MOST_STEPS, memory, np.random.default_rng(FOLD_SEED)))
     ranges = reward_ranges(episodes)
     found = HeldOutPlan(rdp, plan, episodes, (ranges.high - ranges.low)[1:]).value()
-    return Estimate(found.value, math.sqrt(found.variance(episodes.weight))).within(ranges.returns())
-
-
-class _Returns(NamedTuple):
-    """Query for the moments of the returns of episodes, and their largest return."""
-
-    rewards: NDArray[np.float64]  # [X] of each letter
-
-    def __call__(self, view: EpisodesView) -> tuple[Moments, float]:
-        """Return moments and largest return of some episodes; see `Query`."""
-        total = np.zeros(view.episodes.n)
-        sums.add_values(view.episodes.word, self.rewards, total)
-        return Moments.of(total, view.episodes.weight), float(total.max())
-
-    def combine(self, answers: list[tuple[Moments, float]]) -> tuple[Moments, float]:
-        """Combine the answers of parts of the log; see `Query`."""
-        moments = [moment for moment, _ in answers]
-        return sum(moments[1:], moments[0]), max(most for _, most in answers)
-
-
-def returns(log: Log, threads: int = 1) -> tuple[Estimate, float]:
-    """Return the mean return of an episode of the log, with its standard error, and the best return."""
-    rewards = np.array(log.alphabet.rewards)[log.letters[:, 2]]
-    moments, most = run_query(log, _Returns(rewards), threads)
-    return moments.estimate(), most
+    error = math.sqrt(found.variance(episodes.weight, group=episodes.group))
+    return Estimate(found.value, error).within(ranges.returns())
 
 
 def log_return(log: Log) -> Estimate:
     """Return the weighted mean return of an episode of the log, with its standard error."""
-    return returns(log)[0]
+    return logged_return(log)[0]
 
 
 def mean_return(log: Log) -> float:

@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.evidence.estimates import Estimate
+from suffice.evidence.estimates import Estimate, sum_of_squares
 from suffice.kernels.array_types import Float, Int64, Mask
 from suffice.planning.held_out_walk import HeldOutWalk
 
@@ -77,7 +77,7 @@ class _Pairs(NamedTuple):
     """The pairs of node and action of one step."""
 
     of_episode: Int64  # [N] node and action as one number
-    omega: Float  # [N] inverse probability of the action; 0 after the end
+    omega: Float  # [N] inverse probability of the action; 0 after the end, or if it is not known what followed
     total: Float  # [U · A] sum of ω
     n: Float  # [U · A] effective number of visits
     gain: Float  # [N] reward and value of the next node
@@ -128,7 +128,7 @@ def _estimate(walk: HeldOutWalk, nodes: list[_Nodes], prior: list[Float], left: 
         extra += float(np.sum((flow * left[t] / 2 / (pair.n + 1)) ** 2))
         if t + 1 < len(nodes):
             visited = _sums(nodes[t + 1].of_episode, walk.times * weight, len(nodes[t + 1].place))
-    error = math.sqrt(float((walk.times * influence**2).sum()) + extra)
+    error = math.sqrt(sum_of_squares(influence, walk.times, walk.group) + extra)
     return Estimate(mean, error), [pair.values for pair in pairs]
 
 
@@ -138,7 +138,7 @@ def _backward(walk: HeldOutWalk, nodes: list[_Nodes], prior: list[Float]) -> tup
     for t in range(len(nodes) - 1, -1, -1):
         here = nodes[t]
         of_episode, size = here.of_episode * n_actions + walk.action[t], len(here.place) * n_actions
-        omega, gain = np.where(walk.acts[t], 1 / walk.mu[t], 0.0), walk.reward[t] + later
+        omega, gain = np.where(walk.acts[t] & walk.known[t], 1 / walk.mu[t], 0.0), walk.reward[t] + later
         total, squares, sums = (_sums(of_episode, walk.times * each, size) for each in (omega, omega**2, omega * gain))
         n, mean = total**2 / np.maximum(squares, TINY), sums / np.maximum(total, TINY)
         values = ((n * mean + prior[t].reshape(-1)) / (n + 1)).reshape(-1, n_actions)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from suffice.errors import parameter
 from suffice.evidence.estimates import Estimate
+from suffice.planning.objective import RETURN, Objective
 from suffice.planning.subsampling import Bracket
 
 Code = Literal["follow", "no difference", "keep"]
@@ -126,6 +127,7 @@ class Forecast:
     discount: float | None
     judged: bool  # whether episodes that the plan was not made from give prediction and bound
     halves: Halves | None
+    objective: Objective = RETURN
 
     @property
     def beyond_log(self) -> bool:
@@ -135,9 +137,10 @@ class Forecast:
     @property
     def sentence(self) -> str:
         """Verdict, prediction and assumptions as plain sentences."""
+        noun, unit = self.objective.noun, "" if self.objective.per_step else " per episode"
         parts = [
             str(self.verdict),
-            f"Predicted return {format_return(self.predicted)} per episode ({self._bound}); logged mean return "
+            f"Predicted {noun} {format_return(self.predicted)}{unit} ({self._bound}); logged mean {noun} "
             f"{format_return(self.logged)}.",
         ]
         if "automaton_does_not_fit" in self.verdict.reasons:
@@ -145,12 +148,14 @@ class Forecast:
         if self.verdict.code != "follow":
             parts.append("More episodes may help.")
         if self.beyond_log:
-            parts.append(f"No logged episode had a return this high (best {format_return(self.best)}): be careful.")
+            parts.append(f"No logged episode had a {noun} this high (best {format_return(self.best)}): be careful.")
         if self.discount is not None:
             parts.append(
                 f"These are undiscounted returns over {self.horizon} steps; the plan itself maximises the discounted "
                 f"return (discount {self.discount:g}) without a horizon."
             )
+        if self.objective.name == "discounted":
+            parts.append(f"Rewards count {self.objective.gamma:g} times as much with every step.")
         return " ".join([*parts, *self._basis()])
 
     def _basis(self) -> list[str]:

@@ -30,6 +30,7 @@ KNOWN = {
     "truncated": ("truncated", "truncateds", "truncations", "timeout", "timeouts", "next.truncated"),
     "done": ("done", "dones", "next.done"),
     "propensity": ("action_prob",),
+    "group": (),  # only if it is named
 }
 OWN_NAMES = ("episode", "step", "action", "reward")  # a log with all of them is in our own form
 OBSERVED = re.compile(r"(obs|observations?)(\..*)?")  # observation columns of logs in other forms
@@ -64,6 +65,8 @@ class Columns:
         True on the last row of every episode.
     propensity
         Probability with which the logged action was chosen.
+    group
+        Person, site or other group of an episode. Episodes of one group may depend on each other.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Columns:
     truncated: str | None = None
     done: str | None = None
     propensity: str | None = None
+    group: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.observations, str):
@@ -217,6 +221,8 @@ class Columns:
 
 def known_as(role: str, names: Sequence[str]) -> str | None:
     """Return the column that has a role, by the names that loggers use; a log in our own form uses our names only."""
+    if not KNOWN[role]:
+        return None
     if set(OWN_NAMES) <= set(names):
         return role if role in names else None
     lowered = {plain_name(name): name for name in reversed(names)} | {name: name for name in names}

@@ -7,8 +7,8 @@ exactly, in any order. Rows are sorted only to explain an error.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import NoReturn
 
 import numpy as np
@@ -25,11 +25,12 @@ from suffice.data.encoding.tables import (
     V,
     flag,
     integer,
+    plain,
     type_name,
 )
 from suffice.data.episodes import MAX_EPISODES
 from suffice.errors import LogError, parameter
-from suffice.kernels.array_types import Codes, Float, Int64, Mask
+from suffice.kernels.array_types import Codes, Float, Int32, Int64, Mask, UInt64
 
 MOST_ROWS = (1 << 31) - 1  # of a table: rows are numbered in 32 bits
 MAX_GRID_CELLS = 1 << 33  # (H+1)·N; three arrays of this size, of a byte or more per cell, exceed any memory
@@ -38,31 +39,6 @@ NUMBER_STEPS = "Number the rows of each episode 0, 1, 2, …, or remove the colu
 
 class GridTooLargeError(LogError):
     """An error for a log whose padded grid does not fit into memory."""
-
-
-class TruncatedError(LogError):
-    """An error for episodes that were cut off before the horizon."""
-
-    def __init__(self, source: str, early: int, of: int, horizon: int, shortest: int, mark: str | None) -> None:
-        self.early, self.shortest, self._of = early, shortest, of
-        self._same = source, horizon, mark
-        why = f" ({mark!r} is not true on their last row)" if mark else ""
-        verb = "is" if early == 1 else "are"
-        super().__init__(
-            f"{source}: {early:,} of {of:,} episodes {verb} truncated before the horizon {horizon}{why}. Cut all with "
-            f"{parameter('horizon', shortest)}, or leave them out with {parameter('drop_truncated', True)}."
-        )
-
-    def __reduce__(self) -> tuple[type[TruncatedError], tuple[str, int, int, int, int, str | None]]:
-        """Make the error picklable, because workers raise it too."""
-        source, horizon, mark = self._same
-        return TruncatedError, (source, self.early, self._of, horizon, self.shortest, mark)
-
-    def with_others(self, others: Sequence[TruncatedError], of: int) -> TruncatedError:
-        """Return the error about a log of `of` episodes, given the errors of its other pieces."""
-        source, horizon, mark = self._same
-        early, shortest = ([getattr(error, name) for error in (self, *others)] for name in ("early", "shortest"))
-        return TruncatedError(source, sum(early), of, horizon, min(shortest), mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +61,7 @@ class GridLayout:
     episodes: Mask  # [episodes] whether each is kept: N of them
     rows: Mask | None  # [rows] whether each is kept; None: all
     cell: Int64  # [kept rows] step · N + episode
+    length: Int32 | None = None  # [N] observed steps of episodes that may be cut off before the horizon; None: all H+1
 
     @property
     def n(self) -> int:
@@ -191,14 +168,15 @@ def _refuse_steps(table: LogTable, name: str, episode: Codes, step: Int64, ids: 
 def lay_out(
     table: LogTable, rows: RowPositions, horizon: int | None, columns: Columns, drop: bool, room: int | None = None
 ) -> GridLayout:
-    """Cut episodes to the horizon; drop or refuse those that were truncated before it."""
+    """Cut episodes to the horizon; note the lengths of those that were truncated before it, or drop them.
+
+    If no column marks ends, all shorter episodes may be truncated; `data.ends` decides.
+    """
     longest = int(rows.length.max())
     horizon = longest if horizon is None else horizon
-    early = _truncated(table, columns, rows) & (rows.length < horizon)
-    if early.any() and not drop:
-        mark = columns.terminated or (columns.done if columns.truncated is None else None)
-        shortest = int(rows.length[early].min())
-        raise TruncatedError(table.source, int(np.count_nonzero(early)), len(early), horizon, shortest, mark)
+    shorter = rows.length < horizon
+    truncated = shorter & _truncated(table, columns, rows)
+    early = truncated if drop else np.zeros(len(shorter), bool)
     if early.all():
         nothing = NoEpisodesLeftError(
             f"{table.source}: every episode is truncated before the horizon {horizon}. Use "
@@ -216,7 +194,15 @@ def lay_out(
     kept = (rows.step < horizon) & ~early[rows.episode] if early.any() or longest > horizon else None
     step, episode = (rows.step, rows.episode) if kept is None else (rows.step[kept], rows.episode[kept])
     column = np.cumsum(~early) - 1
-    return GridLayout(horizon, ~early, kept, step.astype(np.int64) * (column[-1] + 1) + column[episode])
+    cell = step.astype(np.int64) * (column[-1] + 1) + column[episode]
+    cut_off = (truncated if marks_ends(columns) else shorter) & ~early
+    length = np.where(cut_off, rows.length + 1, horizon + 1)[~early].astype(np.int32) if cut_off.any() else None
+    return GridLayout(horizon, ~early, kept, cell, length)
+
+
+def marks_ends(columns: Columns) -> bool:
+    """Return whether a column marks the ends of episodes."""
+    return bool(_ends(columns))
 
 
 def _truncated(table: LogTable, columns: Columns, rows: RowPositions) -> Mask:
@@ -265,6 +251,25 @@ def read_weights(table: LogTable, name: str, rows: RowPositions) -> Int64:
             name, f"the weights add up to more than {MAX_EPISODES:,} episodes. Divide them by a factor."
         )
     return weight
+
+
+def read_groups(table: LogTable, name: str, rows: RowPositions) -> UInt64:
+    """Return the [episodes] hash of the group that each belongs to; the same for a value in any log."""
+    column = table.encode(name, plain)
+    of_episode = np.empty(len(rows.length), dtype=column.codes.dtype)
+    of_episode[rows.episode[::-1]] = column.codes[::-1]  # backwards, so that the first row of an episode decides
+    wrong = of_episode[rows.episode] != column.codes
+    if wrong.any():
+        who = rows.ids[int(rows.episode[np.argmax(wrong)])].as_py()
+        table.refuse_any(
+            wrong,
+            name,
+            f"the group varies within episode {who!r}, but an episode belongs to one group. Correct it, or leave out "
+            f"{parameter('group_column')}.",
+        )
+    texts = (f"{int(value) if isinstance(value, bool) else value}".encode() for value in column.values)
+    hashes = np.array([int.from_bytes(blake2b(text, digest_size=8).digest()) for text in texts], np.uint64)
+    return np.asarray(hashes[of_episode])
 
 
 def read_propensities(table: LogTable, name: str, layout: GridLayout) -> Float:

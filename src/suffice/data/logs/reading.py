@@ -19,9 +19,19 @@ from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import KNOWN, Columns, find_columns, roles_of, text_columns
 from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest, HasEncoder
 from suffice.data.encoding.tables import Coded, LogTable, V
+from suffice.data.ends import Ends, LogEnds, decide_ends, ends_of
 from suffice.data.episodes import Episodes
 from suffice.data.logs.nesting import unnest
-from suffice.data.logs.placement import GridLayout, RowPositions, lay_out, place_rows, read_propensities, read_weights
+from suffice.data.logs.placement import (
+    GridLayout,
+    RowPositions,
+    lay_out,
+    marks_ends,
+    place_rows,
+    read_groups,
+    read_propensities,
+    read_weights,
+)
 from suffice.data.logs.schema import read_schema
 from suffice.data.logs.sources import open_table
 from suffice.data.report import CutReward, ReadReport
@@ -43,8 +53,10 @@ class ReadOptions:
     first_step: int | None = None  # 0 or 1; None: the smallest step of the log
     in_pieces: bool = False  # whether this is one piece, so that notes on values wait for all pieces
     room: int | None = None  # cells [H+1, N] that fit into memory
+    ends: Ends = "auto"  # how shorter episodes end, if no column marks it
 
     def __post_init__(self) -> None:
+        ends_of(self.ends)
         for name, value in (("horizon", self.horizon), ("max_values", self.max_values)):
             if value is not None and not is_whole(value):
                 raise SettingsError(f"{parameter(name, value)} is not a whole number. Use 1 or more.")
@@ -74,6 +86,8 @@ def read_log(
     drop_truncated: bool = False,
     max_values: int = 1000,
     bins: Mapping[str, Binning | str] | None = None,
+    ends: Ends = "auto",
+    group_column: str | None = None,
 ) -> Episodes:
     """Read a log into Episodes.
 
@@ -98,12 +112,19 @@ def read_log(
         Declared alphabet, or the JSON file that declares it; values that it lacks are refused. Default: the values of
         the log.
     drop_truncated
-        Whether to leave out episodes that were cut off before the horizon. Default: they are refused.
+        Whether to leave out episodes that were marked as cut off before the horizon. Default: their observed steps
+        are used.
     max_values
         Largest number of distinct values of a column.
     bins
         Bins of numeric columns, by column: a number of bins with equally many rows, edges, `EqualWidth(8)`, or the
         `Bins` of an earlier report.
+    ends
+        How episodes end that are shorter than the horizon, if no column marks it: "terminal" (by themselves),
+        "censored" (observation stopped), or "auto", which decides by whether anything predicts the end; see
+        `report.ends`.
+    group_column
+        Column of the person, site or other group of an episode. Episodes of one group may depend on each other.
 
     Returns
     -------
@@ -125,10 +146,25 @@ def read_log(
     >>> log[1]
     [Step(observation='green', action='go', reward=1.0), Step(observation='red', action='stop', reward=0.5)]
     """
-    request = EncoderRequest.of(columns, bins, like, observations)
+    request = EncoderRequest.of(with_group(columns, group_column), bins, like, observations)
     schema = read_schema(schema) if isinstance(schema, str | Path) else schema
-    episodes, report = read_as(source, ReadOptions(request, horizon, schema, drop_truncated, max_values))
+    how = ReadOptions(request, horizon, schema, drop_truncated, max_values, ends=ends)
+    episodes, report = read_as(source, how)
     return replace(episodes, report=report)
+
+
+def with_group(columns: Columns | Mapping[str, Any] | str | None, group_column: str | None) -> Columns:
+    """Return the named columns, with the group column if it is named apart."""
+    found = Columns.of(columns)
+    if group_column is None:
+        return found
+    if not isinstance(group_column, str):
+        raise SettingsError(f"{parameter('group_column', group_column)} is not the name of a column. Give a text.")
+    if found.group not in (None, group_column):
+        raise SettingsError(
+            f"{parameter('group_column')} and {parameter('columns')} both name the group. Leave one out."
+        )
+    return replace(found, group=group_column)
 
 
 def read_as(source: object, how: ReadOptions) -> tuple[Episodes, ReadReport]:
@@ -158,16 +194,27 @@ def read_table(opened: LogTable, how: ReadOptions) -> tuple[Episodes, ReadReport
     alphabet = how.schema or _alphabet_seen(layout, encoded)
     steps = _encode_steps(table, columns, layout, alphabet, encoded)
     weight = None if weight is None else weight[layout.episodes]
-    episodes = Episodes.from_steps(alphabet, *steps, weight, declared=how.schema is not None)
+    group = read_groups(table, columns.group, rows)[layout.episodes] if columns.group else None
+    episodes = Episodes.from_steps(alphabet, *steps, weight, how.schema is not None, layout.length, group)
     report = _report(encoder, rows, layout, encoded, (*table.notes, *notes))
     if not how.in_pieces:
+        decided, ends = decide_ends(episodes, how.ends, marks_ends(columns))
+        assert isinstance(decided, Episodes), "the episodes were read into memory"
+        episodes, report = decided, replace(report, ends=ends)
         values = {columns.action or "": encoded.action, **encoded.features}
         by_column = {name: column.values for name, column in values.items()}
         on_values = notes_on_values(by_column, len(rows.step), columns.action)
-        report = replace(report, notes=(*report.notes, *on_values, *report.lost.notes(layout.horizon)))
+        report = replace(
+            report, notes=(*report.notes, *on_values, *report.lost.notes(layout.horizon), *notes_on_ends(ends))
+        )
     if columns.propensity:
         report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
     return episodes, report
+
+
+def notes_on_ends(ends: LogEnds) -> tuple[str, ...]:
+    """Return a note on ends that were found; what is only assumed is a warning (`models.log_warnings`)."""
+    return (ends.text,) if ends.clear and ends.text else ()
 
 
 def _counts(rows: RowPositions, layout: GridLayout, weight: Int64 | None) -> Int64:

@@ -27,7 +27,7 @@ from suffice.evidence.guarantees import Promise
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
-from suffice.learning.adact_h import Criterion, Learned, Settings
+from suffice.learning.adact_h import Criterion, Learned, Settings, for_groups
 from suffice.learning.merging import Decision, Placement
 from suffice.learning.stationary.labels import Labelling, PointerLog
 from suffice.learning.stationary.pointers import END, START, Choice, Edge, Round, RoundResult
@@ -107,7 +107,7 @@ def learn_stationary(
     <RDP: 8 states in one layer>
     """
     require_log(episodes)
-    settings = settings or Settings()
+    settings = for_groups(settings or Settings(), episodes)
     if episodes.horizon < 2:
         raise SettingsError(
             f"a stationary automaton needs episodes of at least two decisions, and these have {episodes.horizon}. "
@@ -176,8 +176,9 @@ def _round(
 
     def level(i: int) -> float:
         """Return δ of the i-th test; with a confidence its share of 1 − c, by 6/π² Σ 1/i² = 1."""
-        return (
-            settings.delta if settings.confidence is None else (1 - settings.confidence) * 6 / (math.pi * (i + 1)) ** 2
+        share = 6 / (math.pi * (i + 1)) ** 2
+        return settings.of_dependent(
+            settings.delta if settings.confidence is None else (1 - settings.confidence) * share
         )
 
     least = settings.cut * steps.episodes.total
@@ -217,7 +218,7 @@ def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
         for c in found.outcome.choices
         if place[c.state] != UNSEEN and rdp.tau[place[c.state], c.symbol] != UNSEEN
     )
-    tests = found.outcome.tests
+    tests = [delta ** (1 / settings.dependence) for delta in found.outcome.tests]  # as for independent episodes
     return Learned(
         rdp=rdp,
         decisions=decisions,
@@ -246,7 +247,7 @@ def count_steps(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64
 
 
 class _LetterCounts(NamedTuple):
-    """Query that counts [2, Q, X], the letters in each state of an automaton before the last step and at it."""
+    """Query that counts [2, Q, X], the letters in each state before the last observed step of an episode and at it."""
 
     after: Int32  # [Q · X] the next state
     n_states: int

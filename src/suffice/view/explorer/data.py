@@ -112,7 +112,7 @@ class _StateValues:
 
 
 def _discount(model: Model) -> float | None:
-    return model.about.plan.discount if model.about.plan else None
+    return model.about.plan.endless if model.about.plan else None
 
 
 def _states(model: Model, worth: _StateValues, places: Places) -> dict[str, Any]:

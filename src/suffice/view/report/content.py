@@ -150,7 +150,7 @@ def _untried(gap: ActionToTry, model: Model, names: StateNames) -> Untried:
 
 def _starts(model: Model) -> Iterator[Start]:
     """Compare plan and behaviour policy in the states after the first observation; none for discounted plans."""
-    if model.about.plan is not None and model.about.plan.discount is not None:
+    if model.about.plan is not None and model.about.plan.endless is not None:
         return
     (layers, stands), plan = model.rdp.unroll(), model.required_plan()
     first, names = np.flatnonzero(layers.layer_of() == 1).tolist(), StateNames(model)

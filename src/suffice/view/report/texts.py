@@ -171,7 +171,7 @@ def assumptions(model: Model) -> list[str]:
             "Prediction and lower bound assume that the automaton is correct. They do not include errors due to "
             "histories that were merged for lack of evidence."
         )
-    if about.plan is not None and about.plan.discount is not None:
+    if about.plan is not None and about.plan.endless is not None:
         texts.append(
             f"The value of a state discounts rewards by {about.plan.discount:g} per step; predicted returns per "
             f"episode are undiscounted, over {about.steps} steps."
@@ -197,6 +197,7 @@ def command_of(model: Model) -> str:
         words += [] if plan.strength in (0.0, DEFAULT_STRENGTH) else ["--strength", f"{plan.strength:g}"]
         words += ["--split"] if plan.split else []
         words += ["--discount", f"{plan.discount:g}"] if plan.discount is not None else []
+        words += ["--objective", plan.aim.name] if plan.aim.name != "return" else []
     usual = plan is not None and not plan.split and not chosen and about.steps is None
     if about.steps is None and about.second_look != usual:
         words += ["--second-look" if about.second_look else "--no-second-look"]

@@ -1,0 +1,124 @@
+"""How episodes end where no column marks it: the rule, its level and power, and what the log says afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from oracle import random_episodes
+from suffice.data.ends import association, decide_ends, refuse_cut_off, whole_if_assumed
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
+from suffice.data.stored import Writer
+from suffice.errors import SufficeError
+from support.censoring import censored
+
+
+def panel(rng: np.random.Generator, n: int = 300, horizon: int = 8) -> Episodes:
+    """Return episodes that observation leaves at random."""
+    return censored(random_episodes(rng, horizon, 2, 3, 4, 3, n), rng, 0.15)
+
+
+def undecided(episodes: Episodes) -> Episodes:
+    """Return episodes whose ends nothing marks: all shorter ones may be cut off."""
+    decisions = episodes.lengths()
+    length = np.where(decisions < episodes.horizon, decisions + 1, episodes.horizon + 1).astype(np.int32)
+    return replace(episodes, length=length, report=None)
+
+
+def goal_log(rng: np.random.Generator, n: int = 60, horizon: int = 6) -> list[Any]:
+    """Return episodes that end with the first reward."""
+    found = []
+    for _ in range(n):
+        steps = []
+        for _ in range(horizon):
+            action = ("left", "right")[rng.integers(2)]
+            paid = int(action == "right" and rng.random() < 0.3)
+            steps.append((int(rng.integers(3)), action, paid))
+            if paid:
+                break
+        found.append(steps)
+    return found
+
+
+def test_auto_takes_random_stops_for_cut_off_at_the_stated_level() -> None:
+    rng = np.random.default_rng(1)
+    wrong = sum(decide_ends(panel(rng), "auto", marked=False)[1].kind != "censored" for _ in range(100))
+    assert wrong <= binom.ppf(0.999, 100, 0.02)
+
+
+def test_auto_takes_stops_that_rewards_predict_for_ends() -> None:
+    episodes = read_log(goal_log(np.random.default_rng(0)))
+    ends = episodes.report.ends
+    assert (ends.kind, ends.assumed, ends.predictor, ends.cut_off) == ("terminal", True, "reward", 0)
+    assert episodes.length is None and ends.shorter == int((episodes.lengths() < 6).sum())
+    assert "count as ended; if they were cut off, use ends='censored'" in (ends.text or "")
+
+
+def test_ends_override_the_rule_and_marks_override_ends() -> None:
+    steps = goal_log(np.random.default_rng(0))
+    chosen = read_log(steps, ends="censored")
+    assert chosen.censored and chosen.report.ends.kind == "censored" and not chosen.report.ends.assumed
+    assert np.array_equal(chosen.word, read_log(steps).word)
+    assert not read_log(steps, ends="terminal").censored
+    marked, ends = decide_ends(chosen, "terminal", marked=True)
+    assert marked.censored and ends.kind == "marked"
+
+
+def test_nothing_is_assumed_for_equal_lengths_or_tested_with_few_episodes() -> None:
+    rng = np.random.default_rng(0)
+    same = random_episodes(rng, 4, 2, 3, 2, 3, 40).padded(6)
+    log, ends = decide_ends(undecided(same), "auto", marked=False)
+    assert not log.censored and ends.kind == "horizon" and ends.text is None
+    few, ends = decide_ends(panel(rng, 15), "auto", marked=False)
+    assert not few.censored and ends.assumed and "too few to compare" in (ends.text or "")
+
+
+def test_decide_ends_is_the_same_for_a_log_in_a_file() -> None:
+    for episodes in (panel(np.random.default_rng(4)), undecided(read_log(goal_log(np.random.default_rng(0), 200)))):
+        writer = Writer(episodes.horizon)
+        for begin in range(0, episodes.n, 37):
+            writer.add(episodes.columns(slice(begin, begin + 37)))
+        here, there = (decide_ends(log, "auto", marked=False) for log in (episodes, writer.finish(1)))
+        assert here[1] == there[1] and here[0].censored == there[0].censored
+
+
+def test_association_has_the_exact_permutation_moments() -> None:
+    """The literal version: all permutations of the columns of a small table are equally likely."""
+    rows, columns = [0, 0, 1, 1, 2, 2, 2], [0, 1, 0, 0, 1, 1, 1]
+
+    def table(columns: tuple[int, ...] | list[int]) -> np.ndarray:
+        found = np.zeros((3, 2), np.int64)
+        np.add.at(found, (rows, list(columns)), 1)
+        return found
+
+    def x2(counts: np.ndarray) -> float:
+        share = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+        return float(((counts - share) ** 2 / share).sum())
+
+    every = [x2(table(order)) for order in permutations(columns)]
+    expected = (x2(table(columns)) - np.mean(every)) / np.std(every)
+    assert association(table(columns)[None]) == pytest.approx(expected)
+    twice = np.stack([table(columns)] * 2)
+    assert association(twice) == pytest.approx(expected * np.sqrt(2))
+
+
+def test_layers_refuse_cut_off_episodes_unless_they_were_only_assumed() -> None:
+    episodes = panel(np.random.default_rng(0))
+    with pytest.raises(SufficeError, match="cut off before the horizon 8, and layers need whole episodes"):
+        refuse_cut_off(episodes)
+    log, ends = decide_ends(episodes, "auto", marked=False)
+    whole, changed = whole_if_assumed(log, ends)
+    assert not whole.censored and changed.kind == "terminal" and "layers need whole episodes" in (changed.text or "")
+    log, ends = decide_ends(episodes, "censored", marked=False)
+    assert whole_if_assumed(log, ends)[0].censored
+
+
+def test_read_log_refuses_an_unknown_choice_of_ends() -> None:
+    with pytest.raises(SufficeError, match=r"ends='never' is not a choice\. Choose 'terminal', 'censored' or 'auto'\."):
+        read_log(goal_log(np.random.default_rng(0)), ends="never")  # type: ignore[arg-type]
