@@ -15,7 +15,9 @@ import pytest
 from suffice.data.logs.writing import write_log
 from suffice.domains.registry import make
 from suffice.kernels import comparing, evidence, patterns, sums, walking
+from suffice.kernels import jit as jit_module
 from suffice.kernels.jit import _Tiered, interpreted, jit_unless_small
+from suffice.models.api import learn
 
 Rng = np.random.Generator
 
@@ -152,18 +154,35 @@ def test_interpreted_kernels_give_the_same_bits() -> None:
             assert_same(getattr(comparing if name == "judge_rows" else evidence, name), arguments)
 
 
-def test_tiered_kernel_is_compiled_once_it_has_enough_work() -> None:
-    calls: list[str] = []
-
-    def plain(x: Any) -> None:
-        calls.append("plain")
-
-    kernel = jit_unless_small(plain)(lambda x: None)
+def test_tiered_kernel_is_compiled_for_large_arrays_and_after_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, clock = [], iter(range(100))
+    monkeypatch.setattr(jit_module, "thread_time", lambda: next(clock))
+    kernel = jit_unless_small(lambda x: calls.append("plain"))(lambda x: None)
     kernel.compiled = lambda x: calls.append("compiled")
-    kernel._at_once, kernel._left = 100, 250
-    for size in (100, 101, 100, 1, 1):
+    for size in (100, 1 << 17, 1, 1, 1, 1):
         kernel(np.zeros(size))
-    assert calls == ["plain", "compiled", "plain", "compiled", "compiled"]
+    assert calls == ["plain", "compiled", "plain", "plain", "compiled", "compiled"]  # after 3 seconds
+
+
+def test_tiered_kernel_in_the_cache_is_used_at_once(tmp_path: Path) -> None:
+    program = """
+from suffice.kernels import walking
+import numpy as np
+print(walking.add_rows._left, end=" ")
+large = np.zeros((1 << 17, 1), np.int64), np.zeros(1 << 17, np.int64), 1
+small = np.zeros((1, 1), np.int64), np.zeros(1, np.int64), 1
+for arguments in (small, large, small):
+    walking.add_rows(*arguments)
+print(walking.add_rows._left > 0)
+"""
+    said = []
+    for _ in range(2):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        run = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        )
+        said.append(run.stdout)
+    assert said == ["None True\n", "None False\n"]
 
 
 def test_interpreted_calls_no_compiled_kernel() -> None:
@@ -183,14 +202,36 @@ finally:
 """
 
 
-def test_first_run_on_a_small_log_compiles_little(tmp_path: Path) -> None:
-    """With an empty cache, learning layers took 11 s of CPU time before; 5 s is the limit on a slow machine."""
+@pytest.mark.parametrize("stationary", ["no", "auto"])
+def test_first_run_on_a_small_log_compiles_little(stationary: str, tmp_path: Path) -> None:
+    """With an empty cache, learning took 11 s of CPU time before, and 26 s with a choice of the memory."""
     episodes = make("t-maze").simulate(300, 5, np.random.default_rng(0))
     write_log(episodes, tmp_path / "log.parquet")
     cache = tmp_path / "cache"
     cache.mkdir()
-    command = [sys.executable, "-c", TIMED, "learn", "log.parquet", "--stationary", "no", "-o", "it.model"]
+    command = [sys.executable, "-c", TIMED, "learn", "log.parquet", "--stationary", stationary, "-o", "it.model"]
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert float(run.stderr.splitlines()[-1]) < 5
     assert not list(cache.rglob("*.nbc")), "nothing is compiled"
+
+
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        ("rotating-mab", 60),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in (("t-maze", 200), ("cheese", 120))),
+    ],
+)
+def test_learners_give_the_same_bytes_with_every_version_of_kernels(
+    name: str, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    domain = make(name)
+    episodes = domain.simulate(n, domain.default_horizon, np.random.default_rng(0))
+    for stationary in (False, True):
+        files = []
+        for version in ("compiled", "plain"):
+            monkeypatch.setattr(_Tiered, "__call__", lambda self, *a, which=version: getattr(self, which)(*a))
+            learn(episodes, stationary=stationary, threads=1).save(tmp_path / version)
+            files.append((tmp_path / version).read_bytes())
+        assert files[0] == files[1]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.kernels.array_types import Float, Int32, Int64, Mask
-from suffice.kernels.jit import jit
+from suffice.kernels.jit import jit, jit_unless_rare
 
 ROUNDING_ERROR = 1e-9  # a state is dropped only if it is behind by more
 
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
     equal: float
 
 
-@jit
+@jit_unless_rare
 def assign(tau, steps, beliefs, limits):
     """Assign all transitions that have several possible targets, one by one and then those that agree."""
     n_states, n_symbols = tau.shape
@@ -232,7 +232,7 @@ def _local(symbol, voter, beliefs, n_states, grid):
     return (agree + 1 / n_states) / (both + 1)
 
 
-@jit
+@jit_unless_rare
 def agreement_of(tau, known):
     """Return [Y, Y], how often two symbols lead from the same state to the same state."""
     n_states, n_symbols = tau.shape

@@ -12,7 +12,7 @@ import numpy as np
 
 from suffice.kernels.array_types import Int64, Mask
 from suffice.kernels.evidence import Chosen, results_for, weigh, weigh_tree
-from suffice.kernels.jit import jit
+from suffice.kernels.jit import jit, jit_unless_rare
 from suffice.kernels.stationary import count_states, count_tree
 
 
@@ -38,7 +38,7 @@ class Room(NamedTuple):
     no_marks: Mask  # [max(T, M)] all true
 
 
-@jit
+@jit_unless_rare
 def screen(labels, tree, steps, candidate, states, rows, equal, enough, room):
     """Return ln E by the tree alone of a candidate against some states [S], or a lower bound that is `enough`."""
     found, mine, twice = np.zeros(states.size), room.mine, room.twice
@@ -55,7 +55,7 @@ def screen(labels, tree, steps, candidate, states, rows, equal, enough, room):
     return found
 
 
-@jit
+@jit_unless_rare
 def weigh_states(labels, tree, tables, steps, candidate, states, label_of, rows, strict, equal, room):
     """Compare a candidate with states [S]: ln E, balance, the cell that differs most, and its split (see `weigh`)."""
     evidence, balance = np.zeros(states.size), np.zeros(states.size)
@@ -81,7 +81,7 @@ def weigh_states(labels, tree, tables, steps, candidate, states, label_of, rows,
     return evidence, balance, cell, split
 
 
-@jit
+@jit_unless_rare
 def rows_of(labels, tree, tables, steps, candidate, state, label, rows, split, room):
     """Return both rows [D] of a comparison with one state, counting nothing twice."""
     nodes, here = _count_tree(labels, steps, candidate, room), _count_states(labels, steps, candidate, label, room)

@@ -10,6 +10,7 @@ other files, which must be touched after a change there.
 import os
 import sys
 from collections.abc import Callable
+from time import thread_time
 from types import FunctionType
 from typing import Any
 
@@ -26,9 +27,9 @@ if not (_THREADS.isdecimal() and int(_THREADS) > 0):  # the compiler would fail,
 
 from numba import njit  # noqa: E402 after the check
 
-BY_NUMPY = 1 << 23  # elements of arguments that a kernel's NumPy version handles in a process: about 0.1 s
-SMALL_ARRAYS = 1 << 16  # elements of one call, above which compiled code is faster even if it must be compiled
-INTERPRETED = 1 << 15  # elements of arguments that a kernel's source handles as Python in a process: about 0.2 s
+PATIENCE = 2.5  # seconds that a kernel may run in another way in a process; the slowest take 8 to compile
+BY_NUMPY = 1 << 16  # elements of arguments above which a kernel's NumPy version is not used
+INTERPRETED = 1 << 15  # elements of arguments above which the source of a kernel is not interpreted
 
 
 def jit(kernel: Callable[..., Any]) -> Any:
@@ -48,31 +49,34 @@ def jit(kernel: Callable[..., Any]) -> Any:
 
 def jit_unless_small(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], "_Tiered"]:
     """Compile a kernel that has much work; until then its NumPy version `plain` gives the same result."""
-    return lambda kernel: _Tiered(jit(kernel), lambda: plain, SMALL_ARRAYS, BY_NUMPY)
+    return lambda kernel: _Tiered(jit(kernel), lambda: plain, BY_NUMPY)
 
 
 def jit_unless_rare(kernel: Callable[..., Any]) -> "_Tiered":
     """Compile a kernel that has much work; until then its source is interpreted, with the same result."""
     compiled = jit(kernel)
-    return _Tiered(compiled, lambda: interpreted(compiled), INTERPRETED, INTERPRETED)
+    return _Tiered(compiled, lambda: interpreted(compiled), INTERPRETED)
 
 
 class _Tiered:
-    """A kernel that is compiled when a call, or all calls in a process, have more than some elements as arguments."""
+    """A kernel that is compiled when it gets large arrays, or has run for some time; at once if it is in the cache."""
 
-    def __init__(self, compiled: Any, plain: Callable[[], Callable[..., Any]], at_once: int, in_all: int) -> None:
-        self.compiled, self._make, self._at_once, self._left = compiled, plain, at_once, in_all
+    def __init__(self, compiled: Any, plain: Callable[[], Callable[..., Any]], most: int) -> None:
+        self.compiled, self._make, self._most = compiled, plain, most
+        self._left: float | None = None  # seconds
         self._plain: Callable[..., Any] | None = None
         self.py_func = compiled.py_func
         self.__name__, self.__doc__ = compiled.py_func.__name__, compiled.py_func.__doc__
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._left > 0:
-            elements = sum(getattr(argument, "size", 1) for argument in arguments)
-            self._left -= elements
-            if elements <= self._at_once:
-                return self.plain(*arguments)
-        return self.compiled(*arguments)
+        if self._left is None:
+            self._left = 0.0 if _is_cached(self.compiled) else PATIENCE
+        if self._left <= 0 or _elements(arguments) > self._most:
+            return self.compiled(*arguments)
+        begin = thread_time()
+        result = self.plain(*arguments)
+        self._left -= thread_time() - begin
+        return result
 
     @property
     def plain(self) -> Callable[..., Any]:
@@ -80,6 +84,19 @@ class _Tiered:
         if self._plain is None:
             self._plain = self._make()
         return self._plain
+
+
+def _elements(argument: Any) -> int:
+    """Return the number of elements of arrays, also in tuples of them."""
+    if isinstance(argument, tuple):
+        return sum(map(_elements, argument))
+    return int(getattr(argument, "size", 1))
+
+
+def _is_cached(compiled: Any) -> bool:
+    """Return whether a kernel was compiled on this machine before; a private attribute of Numba tells where."""
+    files = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    return os.path.exists(getattr(files, "_index_path", ""))
 
 
 _NAMESPACES: dict[str, dict[str, Any]] = {}  # by module: its names, with kernels interpreted
@@ -90,10 +107,28 @@ def interpreted(kernel: Any) -> Callable[..., Any]:
     function = _as_python(kernel)
 
     def run(*arguments: Any) -> Any:
+        changed: list[tuple[Any, Any]] = []
+        wide = [_widened(argument, changed) for argument in arguments]
         with np.errstate(all="ignore"):  # compiled code does not warn
-            return _as_returned(function(*arguments))
+            result = _as_returned(function(*wide))
+        for narrow, copy in changed:
+            if narrow.flags.writeable:
+                narrow[...] = copy
+        return result
 
     return run
+
+
+def _widened(argument: Any, changed: list[tuple[Any, Any]]) -> Any:
+    """Convert integers to 64 bits, because compiled arithmetic has as many; `changed` lists arrays and their copies."""
+    if isinstance(argument, np.ndarray):
+        if argument.dtype.kind not in "iu" or argument.dtype.itemsize == 8:
+            return argument
+        changed.append((argument, argument.astype(np.int64)))
+        return changed[-1][1]
+    if isinstance(argument, tuple) and hasattr(argument, "_make"):
+        return argument._make([_widened(field, changed) for field in argument])
+    return argument
 
 
 def _as_returned(result: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.kernels.array_types import Codes, Int32, Int64
-from suffice.kernels.jit import jit
+from suffice.kernels.jit import jit, jit_unless_rare
 
 
 class Steps(NamedTuple):
@@ -111,7 +111,7 @@ def count_states(labels, steps, episodes, begin, since, label, sign, row, met, m
     return n
 
 
-@jit
+@jit_unless_rare
 def follow(tau, steps, episodes, path, at, first, stride, labels, label_of, rows):
     """Move pointers as far as transitions are known, and count for each state what follows its first visits.
 
@@ -158,7 +158,7 @@ def follow(tau, steps, episodes, path, at, first, stride, labels, label_of, rows
         at[e] = here
 
 
-@jit
+@jit_unless_rare
 def first_visits(path, episodes, start, joined, stride, n_states):
     """Return the first visits of episodes to states before a step of each: (begin [Q+1], episodes, steps, starts).
 
@@ -192,7 +192,7 @@ def first_visits(path, episodes, start, joined, stride, n_states):
     return begin, visitors, visits, since
 
 
-@jit
+@jit_unless_rare
 def trace(tau, steps):
     """Return the states of every episode, [N, H+1], in an automaton with all transitions; 0 after its last step."""
     word, last, symbol_of = steps.word, steps.last, steps.symbol_of
@@ -203,7 +203,7 @@ def trace(tau, steps):
     return path
 
 
-@jit
+@jit_unless_rare
 def count_letters(path, steps, n_states):
     """Count how often each state meets each letter, [Q, X]."""
     word, last, weight = steps.word, steps.last, steps.weight
@@ -215,7 +215,7 @@ def count_letters(path, steps, n_states):
     return counts
 
 
-@jit
+@jit_unless_rare
 def transitions(path, steps, counted, n_states, most):
     """Return the visits of each transition, state · Y + symbol, in order: (begin [Q·Y+1], episodes, steps).
 
