@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from suffice.models.log_warnings import LogWarning
     from suffice.models.model import Model, load
     from suffice.planning.controller import Controller
+    from suffice.planning.later_fit import LaterFit
     from suffice.planning.memory_comparison import MemoryAlternative, MemoryComparison
     from suffice.planning.off_policy import OffPolicyEvaluation, RareAction, evaluate_off_policy
     from suffice.planning.plan import Plan
@@ -139,6 +140,7 @@ _HOMES = {
     "models.log_evaluation": ("LogEvaluation",),
     "models.model": ("Model", "load"),
     "planning.controller": ("Controller",),
+    "planning.later_fit": ("LaterFit",),
     "planning.memory_comparison": ("MemoryAlternative", "MemoryComparison"),
     "planning.off_policy": ("OffPolicyEvaluation", "RareAction", "evaluate_off_policy"),
     "planning.plan": ("Plan",),
@@ -180,6 +182,7 @@ __all__ = [
     "Family",
     "FiniteModel",
     "LanguageCounts",
+    "LaterFit",
     "Learned",
     "Learner",
     "LogCheck",

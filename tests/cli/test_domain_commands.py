@@ -89,7 +89,7 @@ def test_exact_and_simulate_accept_a_pomdp_file(tmp_path: Path) -> None:
 def test_simulate_and_exact_follow_the_plan_of_a_model(tmp_path: Path) -> None:
     log, model, played = (str(tmp_path / name) for name in ("log.parquet", "maze.model", "played.csv"))
     ok("simulate", "t-maze", "--episodes", "100000", "-o", log)
-    ok("learn", log, "-o", model)
+    ok("learn", log, "-o", model, "--stationary", "no")
     ok("simulate", "t-maze", "--episodes", "200", "--behaviour", model, "--epsilon", "0", "-o", played)
     assert mean_return(Path(played)) == 4.0
     greedy = exact("t-maze", "--behaviour", model, "--epsilon", "0")
@@ -106,7 +106,7 @@ def test_simulate_and_exact_follow_the_plan_of_a_model(tmp_path: Path) -> None:
 def test_compare_accepts_a_domain_as_second_model(tmp_path: Path) -> None:
     log, model = str(tmp_path / "log.parquet"), str(tmp_path / "corridor.model")
     ok("simulate", "corridor", "--episodes", "1000", "-o", log)
-    ok("learn", log, "-o", model)
+    ok("learn", log, "-o", model, "--stationary", "no")
     said = ok("compare", model, "corridor").splitlines()
     assert said == ["Equal up to renaming of states.", f"Next: suffice evaluate {model} --domain corridor --exact"]
     found = json.loads(ok("compare", model, "corridor", "--set", "enemy=0.9", "--json"))
@@ -145,7 +145,7 @@ def test_exact_reports_rewards_that_reveal_the_state(tmp_path: Path) -> None:
     observed = exact(secret, "--horizon", "3", "--observe-reward")
     assert observed["rewards_tell"] is None and observed["distinguishability"] > 0
     ok("simulate", secret, "--horizon", "3", "--episodes", "50", "-o", str(tmp_path / "blind.csv"))
-    ok("learn", str(tmp_path / "blind.csv"), "-o", str(tmp_path / "blind.model"))
+    ok("learn", str(tmp_path / "blind.csv"), "-o", str(tmp_path / "blind.model"), "--stationary", "no")
     ran = suffice("compare", str(tmp_path / "blind.model"), secret)
     assert ran.code == 2 and f"there is no automaton to compare with. {found['rewards_tell']}" in ran.err
     ok("simulate", secret, "--horizon", "3", "--observe-reward", "--episodes", "9", "-o", str(tmp_path / "log.csv"))

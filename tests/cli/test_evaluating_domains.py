@@ -110,7 +110,7 @@ def test_evaluate_reports_decisions_after_unseen_histories(here: Path) -> None:
 def test_evaluate_accepts_a_pomdp_file(tmp_path: Path) -> None:
     log, model = str(tmp_path / "log.parquet"), str(tmp_path / "tiger.model")
     ok("simulate", TIGER, "--horizon", "4", "--episodes", "2000", "-o", log)
-    ok("learn", log, "-o", model)
+    ok("learn", log, "-o", model, "--stationary", "no")
     exact, tried = (evaluated(model, "--domain", TIGER, *options) for options in (("--exact",), ()))
     assert exact["horizon"] == 4 and exact["behaviour"]["mean_return"] < exact["mean_return"] <= exact["optimal_value"]
     assert abs(tried["mean_return"] - exact["mean_return"]) <= 4 * tried["mean_return_stderr"]
@@ -143,7 +143,7 @@ def test_evaluate_passes_options_to_the_environment(here: Path) -> None:
 def test_evaluate_uses_the_horizon_of_the_model_in_environments_of_this_package(here: Path) -> None:
     """The horizon determines the length of this maze, unless an option does."""
     ok("simulate", "t-maze", "--horizon", "4", "--episodes", "9000", "-o", "long.parquet")
-    ok("learn", "long.parquet", "-o", "long.model")
+    ok("learn", "long.parquet", "-o", "long.model", "--stationary", "no")
     found, right = (
         evaluated("long.model", "--domain", "suffice/TMaze-v0", "--episodes", "500"),
         expected("long.model", TMaze()),

@@ -157,7 +157,7 @@ def test_evaluate_uses_logged_probabilities(here: Path) -> None:
 
 def test_evaluate_uses_logged_probabilities_of_held_out_episodes(here: Path) -> None:
     options = ("--propensity-column", "chance")
-    ok("learn", "chance.parquet", "-o", "b.model", "--hold-out", "0.5", *options)
+    ok("learn", "chance.parquet", "-o", "b.model", "--hold-out", "0.5", "--stationary", "no", *options)
     found, loaded = evaluated("b.model", "--log", "chance.parquet", *options), Model.load("b.model")
     episodes = read_log("chance.parquet", Columns(propensity="chance"))
     report = episodes.report

@@ -30,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def learned(*options: str) -> dict[str, Any]:
     """Return the JSON that `learn` prints for b.model with these options."""
-    return json.loads(ok("learn", "log.parquet", "-o", "b.model", "--json", *options))
+    return json.loads(ok("learn", "log.parquet", "-o", "b.model", "--json", "--stationary", "no", *options))
 
 
 # Output of learn and info
@@ -91,8 +91,8 @@ def test_learn_claims_a_confidence_only_where_one_holds(here: Path, options: str
 
 
 def test_learn_prints_the_details_with_why(here: Path) -> None:
-    details = ok("learn", "log.parquet", "-o", "b.model", "--why")
-    short, said = ok("learn", "log.parquet", "-o", "b.model"), about("b.model")
+    details = ok("learn", "log.parquet", "-o", "b.model", "--why", "--stationary", "no")
+    short, said = ok("learn", "log.parquet", "-o", "b.model", "--stationary", "no"), about("b.model")
     for sentence in (said["promise"]["sentence"], said["promise"]["second_look_sentence"], said["plan"]["sentence"]):
         assert sentence in unwrapped(details) and sentence in unwrapped(ok("info", "b.model"))
         assert sentence not in unwrapped(short)
@@ -325,7 +325,7 @@ def test_learn_split_chooses_halves_by_the_seed(here: Path) -> None:
     ],
 )
 def test_learn_refines_unless_a_test_or_level_is_chosen(here: Path, options: str, looks: bool) -> None:
-    said = ok("learn", "log.parquet", "-o", "b.model", "--why", *options.split())
+    said = ok("learn", "log.parquet", "-o", "b.model", "--why", "--stationary", "no", *options.split())
     assert about("b.model")["second_look"] is looks
     assert ("Refinement: no false split with probability at least " in unwrapped(said)) is looks
     assert (Model.load("b.model").about.promise.second_sentence != "") is looks

@@ -28,7 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stationary")
     ok("simulate", "t-maze", *MAZE, "--horizon", "9", "--episodes", "2000", "-o", str(folder / "log.parquet"))
     ok("learn", str(folder / "log.parquet"), "-o", str(folder / "a.model"), "--stationary", "--hold-out", "0.2")
-    ok("learn", str(folder / "log.parquet"), "-o", str(folder / "layers.model"))
+    ok("learn", str(folder / "log.parquet"), "-o", str(folder / "layers.model"), "--stationary", "no")
     return folder
 
 
@@ -40,9 +40,22 @@ def test_learn_stationary_prints_its_memory(here: Path) -> None:
     assert Path("b.model").read_bytes() == Path("c.model").read_bytes() and "10 states" in again
 
 
-def test_learn_is_layered_by_default(here: Path) -> None:
-    ok("learn", "log.parquet", "-o", "b.model", "--stationary", "no")
-    assert Path("b.model").read_bytes() == Path("layers.model").read_bytes()
+def test_learn_chooses_the_memory_by_default(here: Path) -> None:
+    ok("learn", "log.parquet", "-o", "b.model", "--stationary", "auto")
+    ok("learn", "log.parquet", "-o", "c.model")
+    assert Path("b.model").read_bytes() == Path("c.model").read_bytes()
+    found = json.loads(ok("info", "c.model", "--json"))
+    assert found["memory"] == found["memory_comparison"]["memory"] == "cycle"
+
+
+@pytest.mark.parametrize(
+    "options", ["--metric languages", "--family conjunctions", "--delta 0.001", "--cut 0.01", "--split"]
+)
+def test_learn_runs_the_algorithm_of_the_paper_if_a_test_or_level_is_chosen(here: Path, options: str) -> None:
+    ok("learn", "log.parquet", "-o", "b.model", *options.split())
+    ok("learn", "log.parquet", "-o", "c.model", "--stationary", "no", *options.split())
+    assert Path("b.model").read_bytes() == Path("c.model").read_bytes()
+    assert not Model.load("b.model").rdp.stationary and Model.load("b.model").compared is None
 
 
 def test_info_shows_a_stationary_model_as_text_and_json(here: Path) -> None:
@@ -112,7 +125,7 @@ def test_learn_stationary_works_without_a_plan(here: Path) -> None:
         ("--stationary --planner subsampled", "is proved for layers only, so it cannot be combined with --stationary"),
         ("--stationary auto --split", "is proved for layers only, so it cannot be combined with --stationary"),
         ("--stationary --second-look", "--second-look refines layers"),
-        ("--discount 0.9", "Add --stationary or --objective discounted, or leave out --discount"),
+        ("--stationary no --discount 0.9", "Add --stationary or --objective discounted, or leave out --discount"),
         ("--stationary --discount 1", "from 0 to 0.999"),
         ("--stationary --discount -0.5", "from 0 to 0.999"),
         (
@@ -129,7 +142,7 @@ def test_learn_stationary_works_without_a_plan(here: Path) -> None:
             "--delta and --confidence both set the level of the tests. Leave one",
         ),
         ("--stationary=perhaps", ""),
-        ("--strict", "--strict applies to --stationary only"),
+        ("--stationary no --strict", "--strict applies to --stationary only"),
     ],
 )
 def test_learn_refuses_options_that_cannot_be_combined(here: Path, options: str, said: str) -> None:

@@ -54,7 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a folder with a log and a model of it."""
     folder = tmp_path_factory.mktemp("made")
     ok("simulate", *MAZE, "--episodes", "9000", "-o", str(folder / "log.parquet"))
-    ok("learn", str(folder / "log.parquet"), "-o", str(folder / "a.model"))
+    ok("learn", str(folder / "log.parquet"), "-o", str(folder / "a.model"), "--stationary", "no")
     return folder
 
 
@@ -75,7 +75,7 @@ def test_commands_work_together_in_a_session(tmp_path: Path, monkeypatch: pytest
     checked = json.loads(ok("check", "log.csv", "--json", "--write-schema", "schema.json"))
     assert (checked["episodes"], checked["horizon"], checked["observations"]) == (9000, 4, 4)
     assert "No problems found." in ok("check", "log.csv", "--schema", "schema.json")
-    learned = run("learn", "log.csv", "-o", "a.model")
+    learned = run("learn", "log.csv", "-o", "a.model", "--stationary", "no")
     about = json.loads(ok("info", "a.model", "--json"))
     layers = " ".join(map(str, about["layers"]))
     assert f"{about['states']} states in layers {layers} (one per step), from 9,000 episodes" in learned
@@ -83,7 +83,7 @@ def test_commands_work_together_in_a_session(tmp_path: Path, monkeypatch: pytest
     ok("export", "a.model", "--format", "dot", "-o", "a.dot")
     assert json.loads((tmp_path / "a.json").read_text())["layers"] == about["layers"]
     assert (tmp_path / "a.dot").read_text().startswith("digraph rdp {")
-    ok("learn", "log.csv", "-o", "b.model", "--horizon", "3")
+    ok("learn", "log.csv", "-o", "b.model", "--horizon", "3", "--stationary", "no")
     equal, different = run("compare", "a.model", "a.model"), ok("compare", "a.model", "b.model")
     assert equal == "Equal up to renaming of states.\nNext: suffice info a.model --states\n"
     assert different.splitlines()[0] == "Different. After the empty history: horizons 4 and 3."
@@ -449,7 +449,7 @@ def test_learn_gives_equal_bytes_for_any_threads_format_and_row_order(here: Path
 
 def test_learn_gives_equal_bytes_in_another_process(here: Path) -> None:
     environment = os.environ | {"PYTHONHASHSEED": "1"}  # ours is another
-    assert installed("learn", "log.parquet", "-o", "b.model", env=environment).code == 0
+    assert installed("learn", "log.parquet", "-o", "b.model", "--stationary", "no", env=environment).code == 0
     assert (here / "b.model").read_bytes() == (here / "a.model").read_bytes()
 
 

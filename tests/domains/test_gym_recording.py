@@ -262,7 +262,7 @@ def joint(space: Space[Any]) -> type[Echo]:
 )
 def test_play_after_record_works_with_joint_actions(space: Space[Any]) -> None:
     make = joint(space)
-    model = suffice.learn(record(make(), 1500, seed=1))
+    model = suffice.learn(record(make(), 1500, seed=1), stationary=False)
     assert model.rdp.alphabet.actions == ("0,0", "0,1", "1,0", "1,1")
     assert play(make(), model.policy(), 50, seed=1).returns.tolist() == [1.0] * 50
     envs = SyncVectorEnv([make] * 3)

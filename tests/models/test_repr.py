@@ -69,9 +69,9 @@ def test_repr_begins_with_the_advice_and_has_memory_and_returns(stationary: bool
 def test_repr_and_html_show_every_row_of_the_summary() -> None:
     model = suffice.learn(corridor(300))
     rows, html = summary_rows(model.rdp, model.about, DETAILS), unescape(model._repr_html_())
-    assert [label for label, _ in rows] == ["Follow the plan", "Logged return", "Memory", "Columns", "Guarantee"]
+    assert [label for label, _ in rows] == ["Follow the plan", "Logged return", "Memory", "", "Columns", "Guarantee"]
     for label, fact in rows:
-        assert f"{label}: {fact}" in repr(model)
+        assert (f"{label}: {fact}" if label else f"    {fact}") in repr(model)
         assert label in html and fact in html
     assert "Actions" in html and "0, 1" in html
 
@@ -101,7 +101,7 @@ def test_repr_escapes_control_characters_in_names_of_the_log() -> None:
     model = suffice.learn(replace(episodes, alphabet=replace(episodes.alphabet, features=(bad,))))
     for text in (repr(model), model._repr_html_()):
         assert r"a\x1b[2J\nb" in text and "\x1b" not in text
-    assert len(repr(model).splitlines()) == 5
+    assert len(repr(model).splitlines()) == 6
 
 
 def test_repr_begins_with_the_advice_of_the_verdict() -> None:
@@ -132,7 +132,7 @@ def test_repr_of_a_vacuous_guarantee_names_the_parameter_for_a_better_one() -> N
 
 
 def test_repr_html_draws_small_layered_models_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    layered, stationary = suffice.learn(corridor(300)), suffice.learn(corridor(500), stationary=True)
+    layered, stationary = suffice.learn(corridor(300), stationary=False), suffice.learn(corridor(500), stationary=True)
     assert "<svg" in layered._repr_html_() and "model.draw()" not in layered._repr_html_()
     assert "<svg" not in (shown := stationary._repr_html_()) and "<code>model.draw()</code>" in shown
     monkeypatch.setattr("suffice.models.repr.MOST_PICTURED", layered.n_states)

@@ -39,7 +39,7 @@ def episodes() -> Episodes:
 
 @pytest.fixture(scope="module")
 def model(episodes: Episodes) -> Model:
-    return suffice.learn(episodes)
+    return suffice.learn(episodes, stationary=False)
 
 
 def with_plan(about: Header, **changes: Any) -> Header:
@@ -147,7 +147,7 @@ def test_memory_of_is_none_if_one_state_per_step_suffices(episodes: Episodes) ->
         "reward": rng.integers(2, size=1600),
     }
     assert {memory_of(suffice.learn(table, stationary=stationary).rdp) for stationary in (False, True)} == {"none"}
-    assert memory_of(suffice.learn(episodes).rdp) == "layers"
+    assert memory_of(suffice.learn(episodes, stationary=False).rdp) == "layers"
     assert memory_of(suffice.learn(episodes, stationary=True).rdp) == "cycle"
 
 
@@ -164,7 +164,11 @@ def test_shorter_episodes_counts_those_that_end_before_the_horizon() -> None:
 
 def test_guarantee_is_none_where_the_bound_is_vacuous(model: Model) -> None:
     row = summary_rows(model.rdp, with_promise(model.about, split=1.3), "below")[-1]
-    assert row[0] == "Guarantee" and row[1].startswith("none: ") and row[1].endswith("use confidence=0.95")
+    assert (
+        row[0] == "Guarantee"
+        and row[1].startswith("none: ")
+        and row[1].endswith("use confidence=0.95, second_look=True")
+    )
     row = summary_rows(model.rdp, with_promise(model.about, split=0.0109, second_split=0.0, second_tests=0), "below")[
         -1
     ]

@@ -15,7 +15,7 @@ from suffice.data.episodes import Episodes
 from suffice.data.possible_returns import reward_ranges
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import learn_stationary
-from suffice.planning import held_out_value
+from suffice.planning import contingency
 from suffice.planning.held_out_value import REFINEMENTS, HeldOutPlan, _Nodes, _Walk, distinct, lack_of_fit
 from suffice.planning.plan import Plan
 from suffice.planning.planner import GREEDY, Planning, plan_on
@@ -42,7 +42,7 @@ def test_held_out_plan_value_agrees_with_literal_recursion(
     seed: int, stationary: bool, refinement: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if seed % 2:
-        monkeypatch.setattr(held_out_value, "TABLE_SIZE", -1000)  # number keys by sorting
+        monkeypatch.setattr(contingency, "TABLE_SIZE", -1000)  # number keys by sorting
     rdp, plan, episodes = learned_plan(seed, stationary)
     ranges = reward_ranges(episodes)
     spans = (ranges.high - ranges.low)[1:]
@@ -96,7 +96,7 @@ def test_held_out_value_variance_counts_an_episode_of_weight_two_twice() -> None
 def test_distinct_numbers_keys_in_order_by_table_and_by_sorting(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = np.random.default_rng(0).integers(0, 50, (4, 30))
     by_table = distinct(keys)
-    monkeypatch.setattr(held_out_value, "TABLE_SIZE", -1000)
+    monkeypatch.setattr(contingency, "TABLE_SIZE", -1000)
     by_sorting = distinct(np.where(keys == 49, 10**9, keys))
     assert np.array_equal(by_table[1], by_sorting[1]) and np.array_equal(by_table[0][by_table[1]], keys)
 

@@ -43,7 +43,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     os.chdir(tmp_path_factory.mktemp("examples"))
     corridor = suffice.make("corridor").model(5)
     episodes = suffice.simulate(corridor, n=300, horizon=5, rng=np.random.default_rng(1))
-    model = suffice.learn(episodes)
+    model = suffice.learn(episodes, stationary=False)
     suffice.write_log(episodes, "log.parquet")
     suffice.write_log(suffice.simulate(corridor, 300, 5, np.random.default_rng(2)), "more.parquet")
     model.save("log.model")

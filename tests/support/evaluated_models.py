@@ -32,9 +32,9 @@ def make_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     ok("simulate", *MAZE, "--episodes", str(EPISODES), "-o", path("log.parquet"))
     ok("simulate", *MAZE, "--episodes", "3000", "--seed", "5", "-o", path("other.parquet"))
-    ok("learn", path("log.parquet"), "-o", path("a.model"))
-    ok("learn", path("log.parquet"), "-o", path("held.model"), "--hold-out", "0.3")
-    ok("learn", path("log.parquet"), "-o", path("none.model"), "--planner", "none")
+    ok("learn", path("log.parquet"), "-o", path("a.model"), "--stationary", "no")
+    ok("learn", path("log.parquet"), "-o", path("held.model"), "--hold-out", "0.3", "--stationary", "no")
+    ok("learn", path("log.parquet"), "-o", path("none.model"), "--planner", "none", "--stationary", "no")
     table = pq.read_table(folder / "other.parquet")
     rng = np.random.default_rng(0)
     pq.write_table(table.append_column("chance", pa.array(rng.uniform(0.2, 0.3, len(table)))), path("chance.parquet"))

@@ -100,7 +100,7 @@ def test_save_picture_writes_valid_svg_with_hostile_words(tmp_path: Path) -> Non
     found = []
     for words in (HOSTILE, TAME):
         made = model(words)
-        path = save_picture(draw_automaton(made.rdp, made.plan, title=words[7]), str(tmp_path / "a.svg"))
+        path = save_picture(draw_automaton(made.rdp, made.own_plan, title=words[7]), str(tmp_path / "a.svg"))
         found.append({element.tag for element in ElementTree.parse(path).iter()})
     assert found[0] <= found[1]
 

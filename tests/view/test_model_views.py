@@ -23,7 +23,7 @@ def corridor(n: int, seed: int) -> suffice.Episodes:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("views")
     suffice.write_log(corridor(300, 1), folder / "log.parquet")
-    suffice.learn(folder / "log.parquet", hold_out=0.2).save(folder / "a.model")
+    suffice.learn(folder / "log.parquet", hold_out=0.2, stationary=False).save(folder / "a.model")
     suffice.learn(folder / "log.parquet", stationary=True).save(folder / "b.model")
     return folder
 
@@ -120,7 +120,7 @@ def test_export_refuses_unknown_formats(model: Model) -> None:
 
 
 def test_compare_takes_models_automata_and_domains(model: Model) -> None:
-    same = suffice.learn(corridor(300, 1))
+    same = suffice.learn(corridor(300, 1), stationary=False)
     assert model.compare(same) is model.compare(same.rdp) is None
     truth = json.loads(ok("compare", "a.model", "corridor", "--json"))
     for domain in ("corridor", suffice.make("corridor"), suffice.make("corridor").model(5)):

@@ -24,8 +24,8 @@ Stationary = Literal["no", "yes", "auto"]
 
 
 def learn_options(
-    metric: str, family: str | None, bound: str | None, delta: float | None, confidence: float | None, cut: float,
-    stationary: Stationary, plan: PlanOptions, seed: int, threads: int | None, memory: str | None,
+    metric: str | None, family: str | None, bound: str | None, delta: float | None, confidence: float | None,
+    cut: float, stationary: Stationary | None, plan: PlanOptions, seed: int, threads: int | None, memory: str | None,
 ) -> LearnOptions:  # fmt: skip
     """Collect the options of the command under the names of the Python parameters."""
     from suffice.models.learn_options import LearnOptions
@@ -59,13 +59,13 @@ def choices_like(model: Model, options: LearnOptions, plan: PlanOptions) -> Choi
     from suffice.models.learn_options import LearnOptions
 
     tests = (options.family, options.bound, options.delta, options.confidence)
-    chosen = options.metric != USUAL_METRIC or any(x is not None for x in tests) or bool(options.cut)
-    if chosen or options.stationary != "no" or replace(plan, hold_out=None) != DEFAULT_PLAN:
+    chosen = options.metric not in (None, USUAL_METRIC) or any(x is not None for x in tests) or bool(options.cut)
+    if chosen or options.stationary not in (None, "no") or replace(plan, hold_out=None) != DEFAULT_PLAN:
         raise SettingsError(
             "--like takes test, level, automaton and plan from the earlier model. Leave out the options that choose "
             "others."
         )
-    kept = ("hold_out", "seed", "threads", "memory")
+    kept = ("stationary", "hold_out", "seed", "threads", "memory")
     return LearnOptions(**{name: getattr(options, name) for name in kept}).choices(model)
 
 

@@ -37,7 +37,6 @@ from suffice.cli.printing import command, complain, named_after, say, say_next
 from suffice.cli.progress import peak_bytes, progress_bar, waiting
 from suffice.engines.tables import USUAL_ENGINE
 from suffice.errors import CheckpointError, SettingsError
-from suffice.evidence.tables import USUAL_METRIC
 from suffice.files.signals import if_interrupted, resume_message
 
 if TYPE_CHECKING:
@@ -58,11 +57,11 @@ def learn(
     /,
     *more: FileName,
     output: Annotated[Output, IN_COMMON],
-    stationary: Annotated[Stationary, IN_COMMON] = "no",
+    stationary: Annotated[Stationary | None, IN_COMMON] = None,
     why: Annotated[Flag, IN_RESULT] = False,
     json: Annotated[Flag, IN_RESULT] = False,
     like: Annotated[FileName | None, IN_COMPARING] = None,
-    metric: Annotated[MetricName, IN_COMPARING] = USUAL_METRIC,
+    metric: Annotated[MetricName | None, IN_COMPARING] = None,
     family: Annotated[str | None, IN_COMPARING] = None,
     bound: Annotated[BoundName | None, IN_COMPARING] = None,
     delta: Annotated[float | None, IN_COMPARING] = None,
@@ -85,7 +84,7 @@ def learn(
     Examples:
 
         suffice learn log.parquet -o maze.model
-        suffice learn log.parquet -o cycle.model --stationary
+        suffice learn log.parquet -o layers.model --stationary no
         suffice learn log.parquet -o held.model --hold-out 0.2
         suffice learn visits.csv -o visits.model \\
             --columns episode=patient,step=visit,action=treatment,reward=outcome
@@ -100,9 +99,10 @@ def learn(
     output
         Model file to write.
     stationary
-        Learn one automaton that is the same at every step (yes, or --stationary alone), one layer of states per step
-        (no), or whichever predicts held-out episodes better (auto). Stationary automata need far fewer episodes if the
-        process does not depend on the step.
+        auto (default): compare kinds of memory on held-out episodes (nothing, the last observations, layers, one
+        automaton for every step), and take the best. yes, or --stationary alone: one automaton that is the same at
+        every step. no: one layer of states per step. A metric, family, test, level, cut, split or subsampled plan needs
+        layers, so it implies no.
     why
         Also print the full guarantee, events that distinguish states, and undecided merges.
     json
@@ -111,8 +111,8 @@ def learn(
         Use the test, level, kind of plan, horizon and bins of an earlier model. To add data to a model, pass its logs
         and the new ones: a model does not contain its episodes.
     metric
-        How futures are compared: by languages ("north and reward 4 within 5 steps"), exact prefixes, or a sketch of
-        prefix counts.
+        How futures are compared: by languages ("north and reward 4 within 5 steps"; default), exact prefixes, or a
+        sketch of prefix counts.
     family
         Languages to compare by: conjunctions (default), I,J,K such as 1,1,1 (hierarchy of the paper), or adaptive
         (small families first, larger ones where histories stay undecided).
@@ -125,7 +125,7 @@ def learn(
     cut
         Share of the episodes below which a candidate does not become a state but joins the nearest one (AdaCT-H-A).
     seed
-        Seed of everything random: episodes held out by auto, hash functions of the sketch, halves of --split.
+        Seed of everything random: hash functions of the sketch, halves of --split.
     threads
         Number of threads. Default: all cores; with --engine ray: 1 per worker. The result does not depend on it.
     memory
@@ -168,7 +168,7 @@ def learn(
     if folder is not None:
         _remove_checkpoint(folder)
     if json:
-        found = stationarity_json(learned.model.about)
+        found = stationarity_json(learned.model.about) if stationary == "auto" else None
         print_json(describe(learned.model, output) | ({} if found is None else {"stationarity": found}))
         return
     notes = [*(warning.text for warning in learned.model.warnings), *learned.notes, *_ignored_options(learned, plan)]

@@ -109,8 +109,10 @@ def learn(
         What `read_log` accepts, `Episodes`, or a list of several of these. Several logs are read with the columns and
         bins of the first and learned from together.
     stationary
-        True learns one automaton for every step, which needs far fewer episodes if the process does not change over
-        time; "auto" tries both on held-out episodes and takes the better one. Default: layers, one per step.
+        "auto" compares kinds of memory on held-out episodes (nothing, the last observations, layers, an automaton that
+        is the same at every step) and takes the best; see `Model.compared`. True learns one automaton for every step,
+        False layers, one per step. Default: "auto", but layers if a metric, family, bound, level, cut, split or
+        subsampled plan is chosen.
     like
         Earlier model or its file: its test, level, kind of plan, horizon and columns are used unless given here, and
         its bins always.
@@ -175,7 +177,7 @@ def learn(
     schema
         Alphabet of the log, or the JSON file that declares it.
     seed
-        Seed of whatever is random: the trial of "auto", the hash functions of a sketch, the halves of a split.
+        Seed of whatever is random: the hash functions of a sketch, the halves of a split.
     threads
         Number of threads. Default: all cores. The result does not depend on it.
     memory
@@ -208,6 +210,8 @@ def learn(
     Examples
     --------
     >>> suffice.learn("log.parquet").headline
+    '8 states, the same at every step, from 300 episodes'
+    >>> suffice.learn("log.parquet", stationary=False).headline
     '11 states in layers 1 1 2 2 2 2 1, from 300 episodes'
     >>> suffice.learn(["log.parquet", "more.parquet"], like=model).headline
     '11 states in layers 1 1 2 2 2 2 1, from 600 episodes'

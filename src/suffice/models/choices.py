@@ -39,18 +39,18 @@ class Choices:
     second_look
         Refine the layers after the AdaCT-H pass.
     stationary
-        Learn one automaton for every step; "auto" takes what predicts held-out episodes better.
+        Learn one automaton for every step, or layers; "auto" compares kinds of memory on held-out episodes.
     hold_out
         Share of the episodes that is not learned from; None for none.
     seed
-        Seed of everything that is random: the trial of "auto" and the halves of a split.
+        Seed of everything that is random, such as the halves of a split.
     """
 
     settings: Settings = field(default_factory=all_cores)
     planning: Planning | None = field(default_factory=Planning)
     split: Split | None = None
     second_look: bool = True
-    stationary: bool | Literal["auto"] = False
+    stationary: bool | Literal["auto"] = "auto"
     hold_out: float | None = None
     seed: int = 0
 
@@ -97,7 +97,7 @@ class Choices:
     def at_random(self) -> bool:
         """Return whether some of the episodes are chosen at random."""
         subsampled = self.planning is not None and self.planning.subsample
-        return bool(self.stationary) or subsampled or self.hold_out is not None or self.split is not None
+        return self.stationary is True or subsampled or self.hold_out is not None or self.split is not None
 
     @classmethod
     def of(cls, model: Model) -> Choices:

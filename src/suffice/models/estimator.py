@@ -70,7 +70,7 @@ class Learner:
     def __init__(
         self,
         *,
-        stationary: Stationary = False,
+        stationary: Stationary | None = None,
         delta: float | None = None,
         confidence: float | None = None,
         settings: Settings | None = None,

@@ -94,11 +94,13 @@ class LearnOptions:
 
     def _choices(self, like: Model | None) -> Choices:
         usual = Choices() if like is None else Choices.of(like)
-        stationary = usual.stationary if self.stationary is None else _stationary(self.stationary)
-        if stationary is True:
-            self._refuse_with_stationary()
         planning = self._planning(usual.planning)
         split = self._split(usual.split, planning)
+        stationary = usual.stationary if self.stationary is None else _stationary(self.stationary)
+        if self.stationary is None and stationary == "auto" and self._chooses_layers(usual.settings, planning, split):
+            stationary = False
+        if stationary is True:
+            self._refuse_with_stationary()
         look = self.second_look
         if look is None:  # refine unless a test, a level, a split or no plan was chosen
             look = usual.second_look if like is not None else planning is not None
@@ -156,6 +158,11 @@ class LearnOptions:
             raise SettingsError(
                 f"{parameter('delta')} and the confidence in settings contradict each other. Leave one of them out."
             )
+
+    def _chooses_layers(self, usual: Settings, planning: Planning | None, split: Split | None) -> bool:
+        """Return whether the user chose the paper's algorithm: a metric, test, level, split or subsampled plan."""
+        subsampled = planning is not None and planning.subsample
+        return self.metric is not None or subsampled or split is not None or self._chooses_test(usual)
 
     def _chooses_test(self, usual: Settings) -> bool:
         """Return whether the user chose how futures are compared, or at which level."""

@@ -23,7 +23,8 @@ from suffice.data.report import ReadReport
 from suffice.models.learn_options import memory_bytes
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.log_warnings import LogWarning, log_warnings
-from suffice.models.trial import SECONDS, Progress, Trial, refuse_budget, silently, try_sample
+from suffice.models.trial import SECONDS, Progress, refuse_budget, silently, try_sample
+from suffice.models.trial_findings import Trial
 
 COST = "learning takes"  # label
 ShowFacts = Callable[[Mapping[str, str], Sequence[str]], None]  # shows contents and remarks
@@ -96,12 +97,12 @@ class LogCheck:
 
     @property
     def memory_matters(self) -> bool | None:
-        """Return whether the last observation is not enough to act; None if there are too few episodes to tell."""
+        """Return whether the last observation is clearly not enough to act; None if that could not be compared."""
         return self.trial.memory_matters
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return sentences about the amount of data, the need of memory and the family of languages."""
+        """Return sentences about the amount of data and the need of memory."""
         return self.trial.sentences
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from suffice.data.loading import Data, read_data
+from suffice.data.memory_limit import half_of_memory
+from suffice.data.sampling import sample_of
 from suffice.errors import LogError
 from suffice.evidence.estimates import Estimate
 from suffice.models.held_out import HeldOut, find_held_out, read_like
@@ -18,6 +22,9 @@ from suffice.models.log_options import LogOptions
 from suffice.models.model import Model
 from suffice.models.summary import percent, rounded
 from suffice.planning.objective import RETURN, Objective
+from suffice.planning.cross_fitting import MOST_STEPS
+from suffice.planning.later_fit import LaterFit, later_fit
+from suffice.planning.memory_plans import FOLD_SEED
 from suffice.planning.off_policy import RARE, OffPolicyEvaluation, Unknown, evaluate_off_policy
 
 ESTIMATORS = {
@@ -51,6 +58,8 @@ class LogEvaluation:
         Whether the episodes are the held-out part of the model's own log; else all episodes of another log.
     logged : bool
         Whether the log has the probabilities of its actions; else they are estimated in each state.
+    fit : LaterFit
+        Whether the automaton fits these episodes.
     model : Model
         The model whose plan is evaluated.
     names : tuple of str
@@ -68,6 +77,7 @@ class LogEvaluation:
     off_policy: OffPolicyEvaluation
     held_out: bool
     logged: bool
+    fit: LaterFit = field(kw_only=True)
     model: Model = field(kw_only=True)
     names: tuple[str, str] = field(default=("the model", "the log"), kw_only=True)
 
@@ -138,6 +148,7 @@ class LogEvaluation:
         found |= {name: found[f"doubly_robust_{rest}"] for name, rest in SHORT_NAMES.items()}
         found["possible_returns"] = list(judged.possible)
         found |= {name: getattr(judged, name) for name in ("effective", "matched", "unseen", "rare")}
+        found["fit"] = self.fit.to_dict()
         return found | {"gaps": [gap._asdict() for gap in judged.gaps]} | plan.predictions()
 
     def __repr__(self) -> str:
@@ -185,6 +196,7 @@ class LogEvaluation:
         source = "logged in a column" if self.logged else "estimated in each state"
         unseen = f"{percent(judged.unseen)} of these decisions followed a history that the model has not seen."
         found = [
+            self.fit.sentence,
             *([unseen] if judged.unseen else []),
             f"Probabilities of the logged actions: {source}.",
             f"Coverage: {percent(judged.matched)} of these episodes take only actions that the policy might take "
@@ -239,4 +251,6 @@ def evaluate_held_out(model: Model, held: HeldOut, names: tuple[str, str] = ("th
             f"{names[1]}: {percent(found.unseen)} of the decisions follow a history that {names[0]} has not seen. Use "
             "a log with the columns and values of the log that it was learned from."
         )
-    return LogEvaluation(found, held.of_same_log, held.propensities is not None, model=model, names=names)
+    sample = sample_of(held.episodes, MOST_STEPS, half_of_memory(), np.random.default_rng(FOLD_SEED))
+    fit = later_fit(model.rdp, model.required_plan(), sample)
+    return LogEvaluation(found, held.of_same_log, held.propensities is not None, fit=fit, model=model, names=names)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from msgspec import to_builtins
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD, STOP
 from suffice.data.listing import layer_sizes
 from suffice.learning.memories import Window
 from suffice.learning.windows import WINDOW
-from suffice.models.header import ComparedMemory, Header
-from suffice.planning.memory_comparison import CLEARLY
+from suffice.models.header import Header
+from suffice.planning.memory_comparison import MemoryAlternative, MemoryComparison
 
 LAST_OBSERVATION = Window(1).name
 NO_MEMORY = Window(0).name
@@ -68,38 +69,28 @@ def _nothing_found(rdp: RDP, about: Header) -> str:
     return "by the events that were compared"
 
 
-def added_text(about: Header) -> str:
+def added_text(rdp: RDP, about: Header) -> str:
     """Return what the memory adds to a simpler one on held-out episodes; empty if nothing was compared."""
-    compared = about.compared
-    if not compared:
+    memory = memory_of(rdp, about)
+    if not about.compared:
         return ""
-    simpler = NO_MEMORY if compared.memory == LAST_OBSERVATION else LAST_OBSERVATION
-    other = next((one for one in compared.alternatives if one.memory == simpler), None)
+    compared = MemoryComparison.from_data(to_builtins(about.compared))
+    simpler = NO_MEMORY if memory == LAST_OBSERVATION else LAST_OBSERVATION
+    other = compared.of(simpler)
     if other is None:
         return ""
-    if compared.memory == NO_MEMORY:
-        return f"the last observation adds nothing clear: {_differences(other, -1)} per held-out episode"
+    if memory == NO_MEMORY and rdp.stationary:
+        return f"the last observation adds nothing clear: {differences(other, -1)} per held-out episode"
     than = "no memory" if simpler == NO_MEMORY else "the last observation"
-    if matters(other):
-        return f"adds {_differences(other)} per held-out episode to {than}"
-    return f"adds nothing clear to {than}: {_differences(other)} per held-out episode"
+    if other.clearly_worse:
+        return f"adds {differences(other)} per held-out episode to {than}"
+    return f"adds nothing clear to {than}: {differences(other)} per held-out episode"
 
 
-def matters(simpler: ComparedMemory) -> bool:
-    """Return whether the chosen memory is clearly better than a simpler one, in bits or in return."""
-    returns = simpler.less_return is not None and _clear(simpler.less_return, simpler.less_return_error or 0.0)
-    return _clear(simpler.more_bits, simpler.more_bits_error) or returns
-
-
-def _clear(value: float, error: float) -> bool:
-    return value > CLEARLY * error
-
-
-def _differences(other: ComparedMemory, sign: int = 1) -> str:
-    bits = f"{with_error(sign * other.more_bits, other.more_bits_error)} bits"
-    if other.less_return is None or other.less_return_error is None:
-        return bits
-    return f"{with_error(sign * other.less_return, other.less_return_error)} of return and {bits}"
+def differences(other: MemoryAlternative, sign: int = 1) -> str:
+    """Return by how much the chosen memory is better than another one, in return and in bits."""
+    bits, less = f"{with_error(sign * other.more_bits.value, other.more_bits.error)} bits", other.less_return
+    return bits if less is None else f"{with_error(sign * less.value, less.error)} of return and {bits}"
 
 
 def with_error(value: float, error: float) -> str:

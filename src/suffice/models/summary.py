@@ -15,7 +15,6 @@ from suffice.automata.rdp import RDP
 from suffice.data.alphabet import PAD, STOP
 from suffice.errors import parameter, spelled
 from suffice.evidence.estimates import Estimate
-from suffice.evidence.guarantees import Promise
 from suffice.learning.borderline import BorderlineMerge
 from suffice.models.column_texts import columns_text, ignored_columns
 from suffice.models.header import Header, Planned
@@ -39,9 +38,9 @@ def summary_rows(rdp: RDP, about: Header, details: str) -> list[Row]:
     rows = [advice_row(about)]
     if about.plan is not None:
         rows.append(("Logged return", _logged(about.plan)))
-    rows += [*_labelled("Memory", [*filter(None, (memory_text(rdp, about), added_text(about)))])]
+    rows += [*_labelled("Memory", [*filter(None, (memory_text(rdp, about), added_text(rdp, about)))])]
     rows.append(("Columns", columns_text(about)))
-    guarantees = [_guarantee_text(about.promise, details), *_proof_texts(about, details)]
+    guarantees = [_guarantee_text(about, details), *_proof_texts(about, details)]
     return rows + _labelled("Guarantee", guarantees)
 
 
@@ -143,13 +142,14 @@ def _columns(about: Header) -> list[dict[str, Any]]:
     return found
 
 
-def _guarantee_text(promise: Promise, details: str) -> str:
+def _guarantee_text(about: Header, details: str) -> str:
+    promise = about.promise
     tests, false_split = promise.tests + promise.second_tests, promise.split + promise.second_split
     if not tests:
         nothing = "states were not tested" if promise.stationary else "every layer has a single candidate"
         return f"nothing was compared: {nothing}"
     if false_split >= 1:
-        return f"none: {_tests(tests)} at this level may make false splits; use {parameter('confidence', 0.95)}"
+        return f"none: {_tests(tests)} at this level may make false splits; use {_more_confident(about)}"
     sure = _at_least(1 - false_split)
     return f"no false split with probability at least {sure} ({_tests(tests)}), under assumptions ({details})"
 
@@ -179,8 +179,7 @@ def _proof_texts(about: Header, details: str) -> Iterator[str]:
 def _warnings(about: Header, undecided: Sequence[BorderlineMerge]) -> Iterator[str]:
     promise, plan, forecast = about.promise, about.plan, forecast_of(about)
     if WEAK > 1 - promise.split - promise.second_split > 0:
-        refine = f"{spelled(', ', ' ')}{parameter('second_look', True)}" if about.second_look else ""
-        yield f"the guarantee is weak; for a stronger one use {parameter('confidence', 0.95)}{refine}"
+        yield f"the guarantee is weak; for a stronger one use {_more_confident(about)}"
     if not (promise.stationary or about.second_look or plan is None or plan.split):
         yield f"not refined, because a test or level was chosen; {parameter('second_look', True)} refines the automaton"
     if promise.detectable is not None and promise.detectable > 1:
@@ -198,6 +197,18 @@ def _warnings(about: Header, undecided: Sequence[BorderlineMerge]) -> Iterator[s
     if undecided:
         count = f"{len(undecided):,} merge{'s are' if len(undecided) > 1 else ' is'} undecided"
         yield f"{count}; if the difference is real, about {max(m.episodes for m in undecided):,.0f} episodes show it"
+
+
+def _more_confident(about: Header) -> str:
+    """Return the parameters that learn the same kind of model with a stronger guarantee."""
+    words = [parameter("confidence", 0.95)]
+    if about.compared:  # a level alone would choose layers
+        words.append(parameter("stationary", "auto"))
+    elif about.promise.stationary:
+        words.append(parameter("stationary", True))
+    elif about.second_look:
+        words.append(parameter("second_look", True))
+    return spelled(", ", " ").join(words)
 
 
 def _optimistic(held_out: bool) -> str:

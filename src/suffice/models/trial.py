@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,9 +28,15 @@ from suffice.evidence.statistic import PREPARED
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.borderline import borderline_merges
 from suffice.learning.layers import learn_layers
+from suffice.learning.memories import memories_of
 from suffice.learning.memory_needs import automaton_bytes, counts_bytes, refinement_bytes
 from suffice.models.choices import all_cores
+from suffice.models.memory_texts import memory_of
+from suffice.models.trial_findings import Trial
 from suffice.planning.cross_fitting import BYTES_A_STEP, MOST_STEPS
+from suffice.planning.memory_comparison import ComparedMemories
+from suffice.planning.memory_plans import PlanMaker, choose_memory
+from suffice.planning.planner import Planning
 
 CHECK_MEMORY = 10**9  # bytes that the trial runs may take
 CHECK_SAMPLE = 20_000  # episodes: enough to see how states grow, in a second or two
@@ -39,150 +44,21 @@ CHECK_STEPS = 1_000  # of longer episodes only the first steps are tried
 FIRST_STEPS = 10  # of small runs that show what more steps will take
 WHOLE_RUN = 3  # time of learning with a plan and its verdict, in that of a trial run
 SECONDS = 20.0  # default time budget
-RUNS_UNTIL, FAMILY_UNTIL = 0.6, 0.85  # shares of the budget at which the parts of a check end
+RUNS_UNTIL, COMPARED_UNTIL, FAMILY_UNTIL = 0.4, 0.8, 0.9  # shares of the budget at which the parts of a check end
 LEAST_SECONDS = 1.0  # for the first run, so that even a small budget shows something
 FEWEST = 10  # episodes of a run
 FIRST_RUNS = (FEWEST, 100)  # episodes; they show what other runs will take
+FIRST_COMPARED = 1_000  # episodes on which kinds of memory are compared first
 COMPILED_STEPS = 5  # horizon of a run whose only purpose is to compile
 FAMILY_FACTOR = 4  # time of a run with all languages, in that of a usual one
 SAMPLE_PARTS = (8, 4, 2)  # fractions of the sample that are learned from to see states grow
-SAME_STATES = 0.02  # relative change in the number of states that counts as none
 UNNOTICED_DIFFERENCE = 0.5  # of frequencies; if most merges would miss it, there are too few episodes
 FAMILY_TRIAL_EPISODES = 2_000  # episodes on which all languages are tried
-USUAL_FAMILIES = ("none", "1,1,1", "conjunctions", "prefixes")  # refinement compares prefixes too
 Progress = Callable[[int, int], None]
 
 
 def silently(done: int, of: int) -> None:
     """Ignore progress; this is the default callback."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What learning from a sample of a log found, and what learning from all of it will cost."""
-
-    episodes: int  # of the log
-    tried: int  # of these
-    growth: tuple[tuple[int, int], ...]  # number of episodes, and of the states learned from them
-    undecided: int  # merges that were close
-    wanted: float | None  # episodes that would decide all of them
-    blind: bool  # most merges rest on too few episodes to notice even a large difference
-    ambiguous: float  # share of the decisions whose state step and last observation do not determine
-    family: str | None  # the largest that was needed; None if there was no time to try
-    languages: tuple[int, ...]  # |X| of the default family, layer by layer; empty if there was no time to count
-    seconds: float | None  # to learn from the whole log; None if no run was completed
-    bytes: int | None  # None if there was no time to find out
-    horizon: int = 0  # of the log
-    steps: int = 0  # of these, the first ones that were tried
-    compared: int | None = None  # steps of the longest sequences that were compared; None: no limit
-
-    @property
-    def states(self) -> int:
-        """Return the number of states learned from the whole sample."""
-        return self.growth[-1][1] if self.growth else 0
-
-    @property
-    def steady(self) -> int:
-        """Return how often the last doublings of the episodes did not change the number of states."""
-        found = [states for _, states in self.growth]
-        steps = [after - before <= SAME_STATES * before for before, after in pairwise(found)]
-        return next((i for i, same in enumerate(reversed(steps)) if not same), len(steps))
-
-    @property
-    def enough(self) -> bool:
-        """Return whether more episodes are unlikely to show more."""
-        return self.steady > 1 and not self.undecided and not self.blind
-
-    @property
-    def memory_matters(self) -> bool | None:
-        """Return whether the last observation is not enough to act; None if there are too few episodes to tell."""
-        return None if self.blind else self.ambiguous > 0
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Return sentences about the amount of data, the need of memory and the family of languages."""
-        return (self._is_it_enough(), self._is_memory_needed(), self._which_family())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings under the keys of `suffice check --json`."""
-        return {
-            "languages": [0, *self.languages, 0] if self.languages else [],
-            "learning_seconds": None if self.seconds is None else round(self.seconds, 3),
-            "learning_bytes": self.bytes,
-            "episodes_tried": self.tried,
-            "steps_tried": self.steps,
-            "states_by_episodes": [list(pair) for pair in self.growth],
-            "enough": self.enough,
-            "undecided_merges": self.undecided,
-            "episodes_wanted": None if self.wanted is None else round(self.wanted),
-            "memory_matters": self.memory_matters,
-            "compared_steps": self.compared,
-            "family_needed": self.family,
-        }
-
-    @property
-    def cost(self) -> str:
-        """Return what learning will take, in words; empty if nothing is known."""
-        if self.seconds is None:
-            return ""
-        memory = "" if self.bytes is None else f", and {math.ceil(self.bytes / 1e6):,} MB beside the log"
-        events = f"; up to {max(self.languages):,} events are compared" if self.languages else ""
-        return f"about {float(f'{self.seconds:.2g}'):g} s{memory}{events}"
-
-    def _is_it_enough(self) -> str:
-        if not self.growth:
-            return f"No trial run was completed in time. Allow more with {parameter('seconds')}."
-        grown = ", ".join(f"{states:,} from {episodes:,}" for episodes, states in self.growth)
-        grown += f" of {self.episodes:,} episodes" if self.tried < self.episodes else " episodes"
-        grown += f", the first {self.steps:,} of {self.horizon:,} steps" if self.steps < self.horizon else ""
-        if self.blind:
-            return (
-                f"Too few episodes for layers: most histories are too rare to distinguish (states: {grown}). Log more "
-                f"episodes, or learn with {parameter('stationary', True)}, which needs fewer."
-            )
-        if self.enough:
-            return f"Probably enough: the number of states no longer changes ({grown}), and no merge was close."
-        available = self.wanted is not None and self.wanted <= self.episodes  # though not within the sample
-        if self.steady or available:
-            answer = "Perhaps enough"
-        else:
-            answer = "All episodes will show more" if self.tried < self.episodes else "More episodes would show more"
-        answer += f": states {grown}"
-        if self.wanted is not None:
-            what = "merge is" if self.undecided == 1 else "merges are"
-            answer += f"; {self.undecided:,} {what} undecided, which takes about {self.wanted:,.0f} episodes"
-            answer += " (the log has them)" if available else ""
-        return f"{answer}. Learn anyway, and evaluate the plan on held-out episodes."
-
-    def _is_memory_needed(self) -> str:
-        if self.blind:
-            return f"Memory: unknown, because there {self._too_little()}."
-        if self.ambiguous == 0 and self.compared is not None:
-            return (
-                f"Memory: none found in sequences of up to {max(self.compared, 1)} steps; longer ones were not "
-                "compared, because that takes too long."
-            )
-        if self.ambiguous == 0:
-            return (
-                "Memory: none found; step and last observation determine the state. If more episodes confirm that, "
-                "methods for Markov decision processes suffice."
-            )
-        return f"Memory matters: before {self.ambiguous:.0%} of the decisions the last observation is ambiguous."
-
-    def _too_little(self) -> str:
-        return "are too few episodes" if self.growth else "was too little time"
-
-    def _which_family(self) -> str:
-        if self.blind:
-            return f"Languages: unknown, because there {self._too_little()}."
-        if self.family is None:
-            return f"Languages: not tried in time. Allow more with {parameter('seconds')}."
-        if self.family in USUAL_FAMILIES:
-            return "Languages: the default family suffices; larger ones distinguish no more states."
-        return (
-            f"Languages: the larger family {self.family} distinguishes more states. Try "
-            f"{parameter('family', 'adaptive')}."
-        )
 
 
 class OutOfTimeError(Exception):
@@ -205,6 +81,11 @@ class _Clock:
         if self._seconds is None:
             return math.inf
         return max(self._share * self._seconds, self._least) - (perf_counter() - self._begin)
+
+    def stop(self, done: int, of: int) -> None:
+        """Abort a run, of which this is the progress callback, at the end of the share."""
+        if self.left() <= 0:
+            raise OutOfTimeError
 
     def watch(self, first: float, last: float) -> Progress:
         """Return a callback for a run that takes the progress from `first` to `last`, shares of the whole."""
@@ -249,11 +130,14 @@ def try_sample(
     """
     refuse_budget(seconds)
     settings = Settings(memory=memory or min(CHECK_MEMORY, half_of_memory()))
-    learn_layers(_shorter(_spread(episodes, FEWEST), COMPILED_STEPS).compact(), settings)  # compile first
+    few = _shorter(_spread(episodes, FEWEST), COMPILED_STEPS).compact()
+    for kind in memories_of(few, few, settings):
+        kind.learn(few, settings)  # compile first
     clock = _Clock(seconds, progress)
     runs = _growing_runs(_shorter(episodes, _affordable_steps(episodes, settings, clock)), settings, clock)
     complete = bool(runs) and runs[-1].asked and runs[-1].sample.n == min(episodes.n, CHECK_SAMPLE)
     shown = [run for run in runs if run.asked or not complete]
+    compared = _compared(shown[-1], settings, clock) if shown else None
     family = _tried_family(shown[-1], settings, clock) if shown else None
     cost = _cost(episodes, shown[-1] if shown else None, settings, clock, memory)
     trial = Trial(
@@ -270,6 +154,8 @@ def try_sample(
         bytes=cost.bytes,
         horizon=episodes.horizon,
         steps=shown[-1].sample.horizon if shown else 0,
+        memory=None if compared is None else _memory_of_folds(compared),
+        memories=None if compared is None else compared.comparison,
     )
     if not shown:
         return trial
@@ -338,6 +224,30 @@ def _growing_runs(episodes: Episodes, settings: Settings, clock: _Clock) -> list
         if not runs:
             raise
     return runs
+
+
+def _compared(last: _Run, settings: Settings, clock: _Clock) -> ComparedMemories | None:
+    """Compare kinds of memory as `learn` does, on the sample of the last run; None if there is not enough time."""
+    clock.until(COMPARED_UNTIL)
+    maker, found = PlanMaker(settings, Planning(), np.random.default_rng(0)), None
+    few, start = _spread(last.sample, FIRST_COMPARED), perf_counter()
+    for sample in (few, last.sample) if few.n < last.sample.n else (few,):
+        if found is not None and (perf_counter() - start) * sample.n / few.n > clock.left():
+            break
+        try:
+            found = choose_memory(sample.compact(), maker, watch=clock.stop)
+        except (OutOfTimeError, MemoryLimitError):
+            break
+    return found
+
+
+def _memory_of_folds(compared: ComparedMemories) -> str:
+    """Return the kind of memory that the chosen automata have; the last observation may determine their states."""
+    kind = compared.order[0]
+    if kind.window is not None:
+        return kind.name
+    found = {memory_of(rdp) for rdp, _ in compared.plans}
+    return found.pop() if len(found) == 1 else kind.name
 
 
 def _tried_family(last: _Run, settings: Settings, clock: _Clock) -> str | None:

@@ -92,7 +92,7 @@ class _Fold(NamedTuple):
     def of(cls, rdp: RDP, plan: Plan, episodes: Episodes, ranges: RewardRanges, objective: Objective) -> _Fold:
         """Walk held-out episodes along the automaton of a plan."""
         judged = JudgedPlan.of(rdp, plan, episodes, ranges, objective)
-        fits = {name: judged.walked.fit(name) for name in _tested(rdp)}
+        fits = {name: judged.walked.fit(name) for name in tested_refinements(rdp)}
         values = {name: judged.value(name) for name in (None, *ALWAYS, "history")}
         return cls(fits, values, episodes.weight, episodes.group, logged_mean(episodes, objective))
 
@@ -153,7 +153,7 @@ def enough_to_judge(episodes: Episodes) -> bool:
     return episodes.total >= FEWEST_EPISODES and groups >= min(episodes.n, FEWEST_GROUPS)
 
 
-def _tested(rdp: RDP) -> tuple[str, ...]:
+def tested_refinements(rdp: RDP) -> tuple[str, ...]:
     """Return the refinements that an automaton is tested with; layers know the step."""
     return (*ALWAYS, "step") if rdp.stationary else ALWAYS
 

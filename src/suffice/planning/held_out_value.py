@@ -34,12 +34,12 @@ from suffice.data.episodes import Episodes, known_outcomes, observed_decisions
 from suffice.evidence.estimates import sum_of_squares
 from suffice.kernels.array_types import Float, Int64, Mask, UInt64
 from suffice.planning.backward_induction import plan_values
+from suffice.planning.contingency import distinct, excess_of_tables
 from suffice.planning.plan import Plan
 
 HISTORY = "history"
 ENDED = -1  # action after the end of an episode, and the node that it leads to
 CUT = -2  # the node after the last decision of an episode that was cut off: it goes on, but where is not known
-TABLE_SIZE = 1 << 16  # keys below this number, or four times their number, are found in a table instead of by sorting
 
 
 class HeldOutValue(NamedTuple):
@@ -282,9 +282,8 @@ REFINEMENTS: dict[str, Callable[[_Walk], Int64]] = {  # what came before each de
 def lack_of_fit(walk: _Walk, states: _Nodes, refined: _Nodes) -> tuple[float, float]:
     """Test whether what came before a state predicts what follows an action there.
 
-    For each cell, the table of refined nodes against outcomes (reward and next node) has Pearson's X². If the automaton
-    is right, all ways to distribute the outcomes of a cell over its visits are equally likely, which gives the exact
-    mean and variance of X² (Haldane, 1940). The last decision is left out, because nothing is observed after it.
+    For each cell, the table of refined nodes against outcomes (reward and next node) is tested (`excess_of_tables`).
+    The last decision is left out, because nothing is observed after it.
 
     Returns
     -------
@@ -300,44 +299,10 @@ def lack_of_fit(walk: _Walk, states: _Nodes, refined: _Nodes) -> tuple[float, fl
     action = walk.action[:last][live]
     times = np.broadcast_to(walk.weight, live.shape)[live]
     after = np.where(walk.ended()[1:], 0, states.node[1:] + 1)[live]
-    outcome = distinct(
-        after * len(rewards := np.unique(walk.reward)) + np.searchsorted(rewards, walk.reward[:last][live])
-    )
-    keys, cell = distinct(states.node[:last][live] * actions + action)
-    row_keys, row = distinct(refined.node[:last][live] * actions + action)
-    column_keys, column = distinct(cell * len(outcome[0]) + outcome[1])
-    pairs, pair = distinct(row * len(column_keys) + column)
-    of_row, of_column = np.divmod(pairs, len(column_keys))
-    n, rows, columns, both = (
-        np.bincount(place, times, len(found))
-        for place, found in ((cell, keys), (row, row_keys), (column, column_keys), (pair, pairs))
-    )
-    cell_of_column = column_keys // len(outcome[0])
-    cell_of_row = np.zeros(len(row_keys), np.int64)
-    cell_of_row[row] = cell
-    squares = np.bincount(cell_of_column[of_column], both**2 / (rows[of_row] * columns[of_column]), len(keys))
-    n, visits = np.maximum(n, 4.0), n
-    spread = []
-    for cells, counts in ((cell_of_row, rows), (cell_of_column, columns)):
-        size = np.bincount(cells, minlength=len(keys))
-        reciprocal = np.bincount(cells, 1 / counts, len(keys))
-        spread.append((size, (size - 1) * (n - size) / (n - 1), (n * reciprocal - size**2) / (n - 2)))
-    (r, v1, w1), (c, v2, w2) = spread
-    excess = n * (squares - 1) - (r - 1) * (c - 1) * n / (n - 1)
-    variance = 2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n**2 / (n - 1) * w1 * w2
-    tested = (visits > 3) & (r > 1) & (c > 1)  # in other cells X² is constant, or has no variance
-    return float(excess[tested].sum()), float(variance[tested].sum())
-
-
-def distinct(keys: Int64) -> tuple[Int64, Int64]:
-    """Return the distinct keys, which are not negative, in order, and the place of each key among them."""
-    size = int(keys.max(initial=-1)) + 1
-    if size > max(TABLE_SIZE, 4 * keys.size):
-        found, place = np.unique(keys, return_inverse=True)
-        return found, place.reshape(keys.shape)
-    present = np.zeros(size, bool)
-    present[keys] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
+    rewards = np.unique(walk.reward)
+    outcome = after * len(rewards) + np.searchsorted(rewards, walk.reward[:last][live])
+    cell, row = (nodes.node[:last][live] * actions + action for nodes in (states, refined))
+    return excess_of_tables(cell, row, outcome, times)
 
 
 class _Cells:

@@ -35,7 +35,7 @@ from suffice.data.possible_returns import reward_ranges
 from suffice.errors import MemoryLimitError
 from suffice.evidence.estimates import Estimate, sum_of_squares
 from suffice.kernels.array_types import Float, Int64, UInt64
-from suffice.learning.memories import MemoryKind, Progress
+from suffice.learning.memories import MemoryKind, Progress, Window
 from suffice.learning.prediction import outcome_bits
 from suffice.planning.cross_fitting import FOLDS, divide_folds, enough_to_judge
 from suffice.planning.judged_plan import JudgedPlan
@@ -79,6 +79,12 @@ class MemoryAlternative:
     bits: float
     more_bits: Estimate
     less_return: Estimate | None
+
+    @property
+    def clearly_worse(self) -> bool:
+        """Whether the chosen memory is better by two standard errors, in bits or in return."""
+        differences = [self.more_bits, *([] if self.less_return is None else [self.less_return])]
+        return any(difference.value > CLEARLY * difference.error for difference in differences)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> MemoryAlternative:
@@ -147,6 +153,12 @@ class MemoryComparison:
     alternatives: tuple[MemoryAlternative, ...]
     episodes: int
 
+    @property
+    def matters(self) -> bool:
+        """Whether the chosen memory is clearly better than the last observation, in bits or in return."""
+        last = self.of(Window(1).name)
+        return last is not None and self.memory not in (Window(0).name, Window(1).name) and last.clearly_worse
+
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> MemoryComparison:
         """Make a comparison from the data of a model file.
@@ -162,6 +174,17 @@ class MemoryComparison:
             The comparison.
         """
         return cls(data["memory"], tuple(map(MemoryAlternative.from_dict, data["alternatives"])), data["episodes"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON data.
+
+        Returns
+        -------
+        dict
+            The attributes by name.
+        """
+        alternatives = [one.to_dict() for one in self.alternatives]
+        return {"memory": self.memory, "episodes": self.episodes, "alternatives": alternatives}
 
     def of(self, memory: str) -> MemoryAlternative | None:
         """Return the results of a kind of memory.
@@ -228,7 +251,7 @@ def compare_memories(
     Returns
     -------
     ComparedMemories or None
-        The comparison; None if there are too few episodes.
+        The comparison; None if there are too few episodes, or too little memory.
     """
     if not enough_to_judge(sample):
         return None
@@ -243,6 +266,8 @@ def compare_memories(
         bits = [outcome_bits(rdp, held_out) for (rdp, _), (_, held_out) in zip(plans, folds, strict=True)]
         trials.append(_Trial(kind, plans, np.concatenate(bits)))
         progress(i + 1, len(kinds))
+    if not trials:
+        return None
     trials = _without_other_windows(trials, weight)
     returns = _Returns(sample, [held_out for _, held_out in folds], objective)
     chosen = _least_bits(trials, weight)

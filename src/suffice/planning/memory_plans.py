@@ -69,14 +69,21 @@ class PlanMaker:
 
 
 def choose_memory(
-    log: Log, maker: PlanMaker, second_look: bool = True, progress: Progress = silently
+    log: Log,
+    maker: PlanMaker,
+    second_look: bool = True,
+    progress: Progress = silently,
+    watch: Progress = silently,
 ) -> ComparedMemories | None:
-    """Compare kinds of memory on a sample of a log; None if there are too few episodes."""
+    """Compare kinds of memory on a sample of a log; None if there are too few episodes.
+
+    `watch` is called while each automaton is learned, and may raise an exception to abort.
+    """
     settings = maker.settings
     sample = sample_of(log, COMPARED_STEPS, settings.memory, np.random.default_rng(FOLD_SEED), settings.threads)
 
     def make(kind: MemoryKind, part: Episodes) -> tuple[RDP, Plan | None]:
-        learned, plan = maker.make(kind, part)
+        learned, plan = maker.make(kind, part, watch)
         return learned.rdp, plan
 
     kinds = memories_of(log, sample, settings, second_look)

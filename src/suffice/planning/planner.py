@@ -59,7 +59,7 @@ class Planning:
     >>> suffice.Planning(strength=0.1).name, suffice.GREEDY.name
     ('safe', 'greedy')
     >>> suffice.learn(episodes, planning=suffice.Planning(strength=1000)).plan  # too cautious for any action
-    <Plan: an action in 0 of 11 states, elsewhere as logged, worth 2.503>
+    <Plan: an action in 0 of 11 states, elsewhere as logged, worth 2.475>
     """
 
     strength: float = DEFAULT_STRENGTH  # c; 0: greedy

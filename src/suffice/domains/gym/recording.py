@@ -67,7 +67,7 @@ def record(
     >>> table.num_rows, table.column_names[-4:]
     (500, ['action', 'reward', 'terminated', 'truncated'])
     >>> suffice.learn(table).rdp.n_states
-    11
+    8
     """
     require_environment(env, "Record each sub-environment separately.")
     require_counts(episodes, horizon, seed)

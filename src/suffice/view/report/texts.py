@@ -185,9 +185,13 @@ def command_of(model: Model) -> str:
     """Return the command that learns the same model from the same log, as far as the model records its options."""
     about, encoder = model.about, model.encoder
     plan, words = about.plan, ["suffice", "learn", "LOG"]
-    if about.steps is not None:
-        words += ["--stationary"]
     chosen = _comparison(about)
+    if not about.compared and about.steps is not None:
+        words += ["--stationary"]
+    elif about.compared and chosen:
+        words += ["--stationary", "auto"]
+    elif not about.compared and not chosen:
+        words += ["--stationary", "no"]
     words += chosen
     if plan is None:
         words += ["--planner", "none"]

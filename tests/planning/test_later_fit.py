@@ -1,0 +1,72 @@
+"""`later_fit` accepts later episodes of the same process, and rejects those of others."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice.automata.rdp import RDP
+from suffice.data.episodes import Episodes
+from suffice.learning.windows import learn_window
+from suffice.planning.later_fit import TRAINING, LaterFit, _against_training, later_fit
+
+
+@cache
+def log(n: int, seed: int, wins: tuple[float, float] = (0.8, 0.3), memory: bool = False) -> Episodes:
+    """Return episodes in which a reward depends on the last observation and, with memory, on the one before."""
+    rng = np.random.default_rng(seed)
+    action, observation = rng.integers(2, 4, (7, n)), rng.integers(1, 3, (7, n))
+    action[0] = 0
+    before = np.vstack([observation[:1], observation[:-2]]) if memory else observation[:-1]
+    paid = rng.random((6, n)) < np.where(action[1:] == before + 1, *wins)
+    reward = np.vstack([np.zeros((1, n), np.int64), paid])
+    observation[-1] = 0
+    alphabet = suffice.Alphabet(("a", "b"), ("light",), ((0,), (1,)), (0.0, 1.0))
+    return Episodes.from_steps(alphabet, action, observation, reward)
+
+
+@cache
+def learned() -> RDP:
+    return learn_window(log(2_000, 0), 1).rdp
+
+
+def fit_of(episodes: Episodes) -> LaterFit:
+    return later_fit(learned(), suffice.plan_on(learned().layered(), suffice.Planning()), episodes)
+
+
+def test_later_fit_accepts_later_episodes_of_the_same_process() -> None:
+    """Each of the five tests has a level of 0.0013, so that even two rejections in 40 logs are improbable."""
+    found = [fit_of(log(500, seed)) for seed in range(1, 41)]
+    assert sum(not fit.fits for fit in found) <= 2
+    assert abs(np.mean([fit.z[TRAINING] for fit in found])) < 4 / np.sqrt(40)
+    assert found[0].level == pytest.approx(5 * 0.00135, rel=0.01)
+
+
+def test_later_fit_notices_other_outcomes() -> None:
+    fit = fit_of(log(500, 1, wins=(0.7, 0.4)))
+    assert fit.changed and not fit.lacks_states and not fit.fits
+    assert "outcomes differ from those of the training episodes" in fit.sentence
+    assert fit.to_dict()["fits"] is False and fit.to_dict()["z"] == fit.largest == max(fit.to_dict()["tests"].values())
+
+
+def test_later_fit_notices_missing_memory() -> None:
+    fit = fit_of(log(1_000, 1, memory=True))
+    assert fit.lacks_states and "so states are missing" in fit.sentence
+
+
+def test_later_fit_counts_weights_as_repetitions() -> None:
+    episodes = log(300, 3)
+    twice = Episodes.joined([episodes, episodes])
+    weighted = episodes.columns(np.arange(episodes.n))
+    object.__setattr__(weighted, "weight", np.full(episodes.n, 2, np.int64))
+    assert _against_training(learned(), weighted) == pytest.approx(_against_training(learned(), twice))
+
+
+def test_evaluate_says_whether_the_model_fits() -> None:
+    model = suffice.learn(log(2_000, 0))
+    same, other = model.evaluate(log(1_000, 8)), model.evaluate(log(1_000, 9, wins=(0.6, 0.5)))
+    assert same.fit.fits and same.to_dict()["fit"]["fits"] and "The model fits these episodes" in str(same)
+    assert not other.fit.fits and "The model does not fit these episodes: outcomes differ" in str(other)
