@@ -21,10 +21,10 @@ from suffice.models.held_out import HeldOut, find_held_out, read_like
 from suffice.models.log_options import LogOptions
 from suffice.models.model import Model
 from suffice.models.summary import percent, rounded
-from suffice.planning.objective import RETURN, Objective
 from suffice.planning.cross_fitting import MOST_STEPS
 from suffice.planning.later_fit import LaterFit, later_fit
 from suffice.planning.memory_plans import FOLD_SEED
+from suffice.planning.objective import RETURN, Objective
 from suffice.planning.off_policy import RARE, OffPolicyEvaluation, Unknown, evaluate_off_policy
 
 ESTIMATORS = {

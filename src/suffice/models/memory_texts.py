@@ -13,7 +13,7 @@ from suffice.data.listing import layer_sizes
 from suffice.learning.memories import Window
 from suffice.learning.windows import WINDOW
 from suffice.models.header import Header
-from suffice.planning.memory_comparison import MemoryAlternative, MemoryComparison
+from suffice.planning.memory_comparison import MemoryAlternative, MemoryComparison, is_clear
 
 LAST_OBSERVATION = Window(1).name
 NO_MEMORY = Window(0).name
@@ -83,14 +83,22 @@ def added_text(rdp: RDP, about: Header) -> str:
         return f"the last observation adds nothing clear: {differences(other, -1)} per held-out episode"
     than = "no memory" if simpler == NO_MEMORY else "the last observation"
     if other.clearly_worse:
-        return f"adds {differences(other)} per held-out episode to {than}"
+        return f"adds {differences(other)} per held-out episode to {than}{unclear(other)}"
     return f"adds nothing clear to {than}: {differences(other)} per held-out episode"
 
 
 def differences(other: MemoryAlternative, sign: int = 1) -> str:
     """Return by how much the chosen memory is better than another one, in return and in bits."""
     bits, less = f"{with_error(sign * other.more_bits.value, other.more_bits.error)} bits", other.less_return
-    return bits if less is None else f"{with_error(sign * less.value, less.error)} of return and {bits}"
+    if less is None or (sign > 0 and other.clearly_worse and not is_clear(less)):
+        return bits
+    return f"{with_error(sign * less.value, less.error)} of return and {bits}"
+
+
+def unclear(other: MemoryAlternative) -> str:
+    """Return a remark on a return that is not clearly better; empty if it is."""
+    less = other.less_return
+    return "" if less is None or is_clear(less) else f"; return {with_error(less.value, less.error)}, not clear"
 
 
 def with_error(value: float, error: float) -> str:

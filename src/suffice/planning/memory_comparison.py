@@ -84,7 +84,7 @@ class MemoryAlternative:
     def clearly_worse(self) -> bool:
         """Whether the chosen memory is better by two standard errors, in bits or in return."""
         differences = [self.more_bits, *([] if self.less_return is None else [self.less_return])]
-        return any(difference.value > CLEARLY * difference.error for difference in differences)
+        return any(map(is_clear, differences))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> MemoryAlternative:
@@ -200,6 +200,11 @@ class MemoryComparison:
             The results; None if it was not compared.
         """
         return next((one for one in self.alternatives if one.memory == memory), None)
+
+
+def is_clear(difference: Estimate) -> bool:
+    """Return whether a difference is positive by two standard errors."""
+    return difference.value > CLEARLY * difference.error
 
 
 class ComparedMemories(NamedTuple):
