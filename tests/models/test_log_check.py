@@ -89,7 +89,7 @@ def test_try_sample_takes_fewer_episodes_within_a_time_budget() -> None:
 
 
 def test_try_sample_stops_growing_when_the_next_run_would_exceed_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time is simulated: a run takes as many seconds as it has episodes; 40 % of the budget are for them."""
+    """Time is simulated: a run takes as many seconds as it has episodes; 60 % of the budget are for them."""
     now, episodes = [0.0], simulated("corridor", 1000)
 
     def slow(sample: Episodes, settings: Settings, progress: Progress = silently) -> Learned:
@@ -99,7 +99,7 @@ def test_try_sample_stops_growing_when_the_next_run_would_exceed_the_budget(monk
     monkeypatch.setattr(trial, "perf_counter", lambda: now[0])
     monkeypatch.setattr(trial, "learn_layers", slow)
     found = try_sample(episodes, seconds=1000)
-    assert [n for n, _ in found.growth] == [10, 100, 125]
+    assert [n for n, _ in found.growth] == [10, 100, 125, 250]
     assert found.seconds == trial.WHOLE_RUN * 1000
     assert now[0] <= 1000
 
