@@ -219,7 +219,7 @@ def test_learn_refuses_layers_of_a_truncated_log_beside_longer_episodes(here: Pa
     Path("short.csv").write_text(f"{header}\n0,0,1,a,0,false\n0,1,1,a,0,true\n")
     Path("long.csv").write_text("\n".join([header, *(f"0,{t},1,a,1,false" for t in range(3))]))
     with pytest.raises(SufficeError, match="cut off before the horizon 3, and layers need whole"):
-        suffice.learn(["short.csv", "long.csv"])
+        suffice.learn(["short.csv", "long.csv"], stationary=False)
     assert suffice.learn(["short.csv", "long.csv"], horizon=2).rdp.horizon == 2
 
 

@@ -136,6 +136,7 @@ def cross_fit(
     folds = []
     for training, held_out in divide_folds(episodes, rng):
         rdp, plan = make_plan(training)
+        del training  # to save memory
         folds.append(_Fold.of(rdp, plan, held_out, ranges, objective))
     misfit = max(_z([fold.fits[name] for fold in folds]) for name in folds[0].fits)
     refined = [*ALWAYS, "history"] if misfit >= MISFIT else ALWAYS
