@@ -27,8 +27,10 @@ def excess_of_tables(table: Int64, row: Int64, outcome: Int64, times: Float) -> 
         Number of times that each observation was made.
     """
     keys, cell = distinct(table)
+    del table  # here and below to save memory
     row_keys, row = distinct(row)
     outcomes, column = distinct(outcome)
+    del outcome
     column_keys, column = distinct(cell * len(outcomes) + column)
     pairs, pair = distinct(row * len(column_keys) + column)
     of_row, of_column = np.divmod(pairs, len(column_keys))

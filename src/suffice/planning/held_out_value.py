@@ -300,9 +300,12 @@ def lack_of_fit(walk: _Walk, states: _Nodes, refined: _Nodes) -> tuple[float, fl
     times = np.broadcast_to(walk.weight, live.shape)[live]
     after = np.where(walk.ended()[1:], 0, states.node[1:] + 1)[live]
     rewards = np.unique(walk.reward)
-    outcome = after * len(rewards) + np.searchsorted(rewards, walk.reward[:last][live])
-    cell, row = (nodes.node[:last][live] * actions + action for nodes in (states, refined))
-    return excess_of_tables(cell, row, outcome, times)
+    return excess_of_tables(
+        states.node[:last][live] * actions + action,
+        refined.node[:last][live] * actions + action,
+        after * len(rewards) + np.searchsorted(rewards, walk.reward[:last][live]),
+        times,
+    )
 
 
 class _Cells:
