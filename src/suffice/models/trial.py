@@ -48,7 +48,7 @@ RUNS_UNTIL, COMPARED_UNTIL, FAMILY_UNTIL = 0.6, 0.88, 0.93  # shares of the budg
 LEAST_SECONDS = 1.0  # for the first run, so that even a small budget shows something
 FEWEST = 10  # episodes of a run
 FIRST_RUNS = (FEWEST, 100)  # episodes; they show what other runs will take
-FIRST_COMPARED = 1_000  # episodes on which kinds of memory are compared first
+FIRST_COMPARED, MOST_COMPARED = 1_000, 5_000  # episodes on which kinds of memory are compared, first and then
 COMPILED_STEPS = 5  # horizon of a run whose only purpose is to compile
 FAMILY_FACTOR = 4  # time of a run with all languages, in that of a usual one
 SAMPLE_PARTS = (8, 4, 2)  # fractions of the sample that are learned from to see states grow
@@ -230,8 +230,9 @@ def _compared(last: _Run, settings: Settings, clock: _Clock) -> ComparedMemories
     """Compare kinds of memory as `learn` does, on the sample of the last run; None if there is not enough time."""
     clock.until(COMPARED_UNTIL)
     maker, found = PlanMaker(settings, Planning(), np.random.default_rng(0)), None
-    few, start = _spread(last.sample, FIRST_COMPARED), perf_counter()
-    for sample in (few, last.sample) if few.n < last.sample.n else (few,):
+    few, more = (_spread(last.sample, most) for most in (FIRST_COMPARED, MOST_COMPARED))
+    start = perf_counter()
+    for sample in (few, more) if few.n < more.n else (few,):
         if found is not None and (perf_counter() - start) * sample.n / few.n > clock.left():
             break
         try:
