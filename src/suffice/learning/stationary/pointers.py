@@ -148,9 +148,10 @@ class Round:
         for size, share in EARLY_TESTS:  # clear differences need few episodes, and only the other states need more
             if len(episodes) > EARLY_FROM * size:
                 some = slice(0, None, -(-len(episodes) // size))
-                others = self._compared_by(episodes[some], start[some]).undecided(others, -math.log(delta * share))
+                level = -math.log(delta) - math.log(share)  # the product can underflow
+                others = self._compared_by(episodes[some], start[some]).undecided(others, level)
                 left -= share
-        threshold = -math.log(delta * left)
+        threshold = -math.log(delta) - math.log(left)
         most = slice(0, None, -(-len(episodes) // MOST_COMPARED))
         compare = self._compared_by(episodes[most], start[most])
         others = compare.worth_comparing(others, threshold)
