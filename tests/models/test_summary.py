@@ -159,7 +159,7 @@ def test_shorter_episodes_counts_those_that_end_before_the_horizon() -> None:
     }
     table |= {name: [step % 2 for step in table["step"]] for name in ("x", "action", "reward")}
     for stationary in (False, True):
-        assert shorter_episodes(suffice.learn(table, stationary=stationary).rdp) == 200
+        assert shorter_episodes(suffice.learn(table, stationary=stationary, ends="terminal").rdp) == 200
 
 
 def test_guarantee_is_none_where_the_bound_is_vacuous(model: Model) -> None:

@@ -40,6 +40,7 @@ from suffice.errors import CheckpointError, SettingsError
 from suffice.files.signals import if_interrupted, resume_message
 
 if TYPE_CHECKING:
+    from suffice.data.ends import LogEnds
     from suffice.data.streaming import ExternalReader
     from suffice.models.choices import Choices
     from suffice.models.learn_options import LearnOptions
@@ -222,7 +223,12 @@ def _learn(
         with progress_bar("Learning", "layers") as progress:
             model = learn_model(reading, choices, watched(reading.episodes, progress), checkpoint)
         seconds = perf_counter() - start
-        return TimedRun(model, list(reading.notes), seconds)
+        return TimedRun(model, [*_found_ends(reading.ends), *reading.notes], seconds)
+
+
+def _found_ends(ends: LogEnds) -> list[str]:
+    """Return a note on ends that were found in the log; what is only assumed is a warning."""
+    return [ends.text] if ends.clear and ends.text else []
 
 
 def _remove_checkpoint(checkpoint: Path) -> None:

@@ -23,7 +23,7 @@ from suffice.data.log import Log
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.formats import no_such_file
 from suffice.data.logs.placement import GridTooLargeError, marks_ends
-from suffice.data.logs.reading import ReadOptions, notes_on_ends, read_as
+from suffice.data.logs.reading import ReadOptions, read_as
 from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget, read_stored
 from suffice.errors import LogError, SettingsError, parameter
@@ -113,8 +113,7 @@ def read_source(source: Data, how: ReadOptions, room: MemoryBudget | None = None
             return of_report(*read_as(source, replace(how, room=room.cells(dataset))))
     undecided, report = (room.elsewhere or read_stored)(dataset, how, room)
     episodes, ends = decide_ends(undecided, how.ends, marks_ends(report.columns))
-    notes = (*report.notes, *notes_on_ends(ends))
-    return Reading(episodes, report.encoder, notes, cut=report.cut, ends=ends)
+    return Reading(episodes, report.encoder, report.notes, cut=report.cut, ends=ends)
 
 
 def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget | None:

@@ -26,8 +26,8 @@ class HeldOutWalk:
     place: Int32  # [H, N] before each decision
     edge: Int64  # [H, N] number of the place before, with the symbol that led on
     acts: Mask  # [H, N] whether the episode has not ended, and is still observed
-    seen: Mask  # [H, N] whether the reward is known, or the episode had ended before
-    known: Mask  # [H, N] whether it is also known what followed
+    seen: Float  # [H, N] for how many episodes this one stands at the decision; 0 if it was cut off before
+    known: Float  # [H, N] for how many visits this one stands, by what followed; 0 if that is not known
     action: Int64  # [H, N] index among the automaton's actions; 0 after the end
     reward: Float  # [H, N]
     target: Float  # [P, A] action probabilities of the policy
@@ -55,8 +55,7 @@ class HeldOutWalk:
             place=places[:-1],
             edge=_edges(places, episodes),
             acts=acts,
-            seen=observed_decisions(episodes),
-            known=known_outcomes(episodes),
+            **_stands_for(episodes, acts, times),
             action=action,
             reward=np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word[1:]],
             target=target,
@@ -67,6 +66,27 @@ class HeldOutWalk:
     def ratios(self) -> Float:
         """Return the importance ratios ρ [H, N]; 1 after the end, and 0 if the behaviour never takes the action."""
         return np.asarray(np.where(self.acts, self.target[self.place, self.action] / self.mu, 1.0))
+
+
+def _stands_for(episodes: Episodes, acts: Mask, times: Int64) -> dict[str, Float]:
+    """Return `seen` and `known`: episodes that are still observed stand for those that were cut off.
+
+    An episode that ends before it is cut off is always observed to its end, so that ends would count too much. The
+    inverse of the share that is not cut off, given the step, corrects this (inverse probability of censoring).
+    """
+    if episodes.length is None:
+        one = np.ones(acts.shape)
+        return {"seen": one, "known": one}
+    observed, outcome = observed_decisions(episodes), known_outcomes(episodes)
+    at_risk = np.maximum((acts * times).sum(axis=1), 1)
+    goes_on = 1 - ((acts & ~outcome) * times).sum(axis=1) / at_risk  # [H] share that is not cut off after the decision
+    left = np.concatenate([[1.0], np.cumprod(goes_on)[:-1]])  # [H] before it
+    last = np.maximum(acts.sum(axis=0) - 1, 0)  # an ended episode stands for as many as at its last decision
+    until = np.minimum(np.arange(len(acts))[:, None], last)
+    continues = np.vstack([acts[1:], np.zeros((1, episodes.n), bool)])
+    inverse = 1 / np.maximum(goes_on, 1 / at_risk)
+    known = np.where(outcome, np.where(continues, inverse[:, None], 1.0), 0.0)
+    return {"seen": np.where(observed, 1 / np.maximum(left, 1e-9)[until], 0.0), "known": known}
 
 
 def refuse_longer_episodes(rdp: RDP, episodes: Episodes) -> None:

@@ -5,11 +5,11 @@ The estimate is per decision and self-normalised, with sums over the held-out ep
     Σ_t m_t,    m_t = Σ_i w_it r_it / Σ_i w_it
 
 Normalised weights keep it within the range of the logged rewards. With h_it = w_it / Σ_i w_it, its variance is that of
-leaving out one episode at a time, Σ_i (Σ_t h_it (r_it − m_t) / (1 − h_it))². Of an episode that was cut off, the
-decisions that were observed count. Weights and rare rewards make it skewed:
-the effect of one more effective episode at each step, the whole range of its rewards away, is added to the error. With
-fewer than ten effective episodes, (Σw)²/Σw² at the step that has the fewest, the return is unknown. Reference: Precup,
-Sutton and Singh (2000), *Eligibility traces for off-policy policy evaluation*. Theory: docs/theory.md, section 6.
+leaving out one episode at a time, Σ_i (Σ_t h_it (r_it − m_t) / (1 − h_it))². Episodes that are still observed stand for
+those that were cut off (`held_out_walk`). Weights and rare rewards make it skewed: the effect of one more effective
+episode at each step, the whole range of its rewards away, is added to the error. With fewer than ten effective
+episodes, (Σw)²/Σw² at the step that has the fewest, the return is unknown. Reference: Precup, Sutton and Singh (2000),
+*Eligibility traces for off-policy policy evaluation*. Theory: docs/theory.md, section 6.
 """
 
 from __future__ import annotations
@@ -45,6 +45,6 @@ def episode_weighted(walk: HeldOutWalk, widths: Float) -> EpisodeWeighted:
     mean = (walk.times * share * walk.reward).sum(axis=1)
     off = (share * (walk.reward - mean[:, None]) / np.maximum(1 - share, LEAST_LEFT_OUT)).sum(axis=0)
     error = math.sqrt(sum_of_squares(off, walk.times, walk.group)) + float(np.sum(widths / (effective + 1)))
-    last = walk.seen.sum(axis=0) - 1  # the last decision that was observed
+    last = np.count_nonzero(walk.seen, axis=0) - 1  # the last decision that was observed
     matched = float(np.average(weight[last, np.arange(weight.shape[1])] > 0, weights=walk.times))
     return EpisodeWeighted(Estimate(float(mean.sum()), error), float(effective[-1]), float(effective.min()), matched)

@@ -138,7 +138,7 @@ def _backward(walk: HeldOutWalk, nodes: list[_Nodes], prior: list[Float]) -> tup
     for t in range(len(nodes) - 1, -1, -1):
         here = nodes[t]
         of_episode, size = here.of_episode * n_actions + walk.action[t], len(here.place) * n_actions
-        omega, gain = np.where(walk.acts[t] & walk.known[t], 1 / walk.mu[t], 0.0), walk.reward[t] + later
+        omega, gain = np.where(walk.acts[t], walk.known[t] / walk.mu[t], 0.0), walk.reward[t] + later
         total, squares, sums = (_sums(of_episode, walk.times * each, size) for each in (omega, omega**2, omega * gain))
         n, mean = total**2 / np.maximum(squares, TINY), sums / np.maximum(total, TINY)
         values = ((n * mean + prior[t].reshape(-1)) / (n + 1)).reshape(-1, n_actions)

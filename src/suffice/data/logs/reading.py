@@ -19,7 +19,7 @@ from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import KNOWN, Columns, find_columns, roles_of, text_columns
 from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest, HasEncoder
 from suffice.data.encoding.tables import Coded, LogTable, V
-from suffice.data.ends import Ends, LogEnds, decide_ends, ends_of
+from suffice.data.ends import Ends, decide_ends, ends_of
 from suffice.data.episodes import Episodes
 from suffice.data.logs.nesting import unnest
 from suffice.data.logs.placement import (
@@ -204,17 +204,10 @@ def read_table(opened: LogTable, how: ReadOptions) -> tuple[Episodes, ReadReport
         values = {columns.action or "": encoded.action, **encoded.features}
         by_column = {name: column.values for name, column in values.items()}
         on_values = notes_on_values(by_column, len(rows.step), columns.action)
-        report = replace(
-            report, notes=(*report.notes, *on_values, *report.lost.notes(layout.horizon), *notes_on_ends(ends))
-        )
+        report = replace(report, notes=(*report.notes, *on_values, *report.lost.notes(layout.horizon)))
     if columns.propensity:
         report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
     return episodes, report
-
-
-def notes_on_ends(ends: LogEnds) -> tuple[str, ...]:
-    """Return a note on ends that were found; what is only assumed is a warning (`models.log_warnings`)."""
-    return (ends.text,) if ends.clear and ends.text else ()
 
 
 def _counts(rows: RowPositions, layout: GridLayout, weight: Int64 | None) -> Int64:

@@ -18,11 +18,11 @@ def advice(content: Content) -> Html:
         )
         return tag("div", tag("strong", content.verdict), tag("p", text), class_="verdict")
     log, plan = content.worth[:2]
-    parts = [f"Predicted mean return of the plan: {_value(plan)} per episode"]
+    parts = [f"Predicted mean {content.noun} of the plan: {_value(plan)} {content.unit}"]
     if content.lower_bound is not None and content.sure is not None:
         level = f" with {100 * content.sure:.3g} % confidence" if content.judged else ", if the automaton is right"
         parts.append(f" (at least {figure(content.lower_bound)}{level})")
-    parts.append(f". Mean return of the log: {_value(log)}.")
+    parts.append(f". Mean {content.noun} of the log: {_value(log)}.")
     if content.evaluation:
         parts.append(_held_out(*content.worth[2:4]))
     kind = {"follow": "good", "no difference": "even"}.get(content.verdict_code or "", "wait")
@@ -44,7 +44,10 @@ def figures(content: Content) -> Html:
     """Return the tiles with the most important numbers."""
     automaton = content.automaton
     kind = "the same at every step" if automaton.stationary else f"in {len(automaton.layers)} layers, one per step"
-    found = [(f"Mean return, {row.label}", _value(row), f"per episode; {_interval(row)}") for row in content.worth[:2]]
+    found = [
+        (f"Mean {content.noun}, {row.label}", _value(row), f"{content.unit}; {_interval(row)}")
+        for row in content.worth[:2]
+    ]
     found.append(("States to remember", f"{automaton.states:,}", kind))
     if content.advice is not None:
         changes = len(content.advice) + content.advice_left_out
@@ -72,14 +75,29 @@ def _value(row: MeanReturn) -> str:
 def returns(content: Content) -> list[str]:
     """Compare the expected return of the plan with that of the log, in total and by first observation."""
     rows = [(row.label, _value(row), _range(row)) for row in content.worth]
-    caption = "Mean return per episode. Dots are estimates, lines are 95 % intervals."
+    caption = f"Mean {content.noun} {content.unit}. Dots are estimates, lines are 95 % intervals."
+    meaning = {
+        "return": "The return of an episode is the sum of its rewards.",
+        "discounted return": "The discounted return of an episode is the sum of its rewards, later ones counting less.",
+        "reward per step": "The reward per step is the expected return divided by the expected number of decisions.",
+    }[content.noun]
     if any(row.lower_bound is not None for row in content.worth):
         caption += " The line of the predicted plan begins at its lower bound"
         caption += "." if content.judged else ", which has no confidence level."
     parts = [
-        tag("p", "The return of an episode is the sum of its rewards. Mean returns over many episodes are compared."),
+        tag(
+            "p",
+            f"{meaning} Mean {content.noun}s over many episodes are compared."
+            if content.noun != "reward per step"
+            else meaning,
+        ),
         tag("figure", intervals_svg(content.worth), tag("figcaption", caption)),
-        table("Mean return per episode", ("Estimate of", "Mean return", "95 % interval"), rows, numbers=(1,)),
+        table(
+            f"Mean {content.noun} {content.unit}",
+            ("Estimate of", f"Mean {content.noun}", "95 % interval"),
+            rows,
+            numbers=(1,),
+        ),
         *(tag("p", text) for text in content.evaluation),
     ]
     return [*parts, *_lengths(content), *_starts(content)]

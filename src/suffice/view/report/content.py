@@ -20,6 +20,7 @@ from suffice.models.model_data import ended_states
 from suffice.models.sentences import forecast_of, sentences
 from suffice.models.summary import ADVICE
 from suffice.planning.backward_induction import behaviour_values
+from suffice.planning.objective import RETURN
 from suffice.planning.off_policy import OffPolicyEvaluation
 from suffice.view.report.structure import (
     FORMER_KEY,
@@ -97,6 +98,8 @@ def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str)
         in_its_own_words=sentences(about),
         settings=_settings(about),
         command=command_of(model),
+        noun=RETURN.noun if plan is None else plan.aim.noun,
+        unit=RETURN.unit if plan is None else plan.aim.unit,
     )
 
 

@@ -144,3 +144,5 @@ class Content(msgspec.Struct, frozen=True):
     in_its_own_words: list[str]
     settings: dict[str, str]
     command: str
+    noun: str = "return"  # what is maximised: return, discounted return or reward per step
+    unit: str = "per episode"
