@@ -69,7 +69,7 @@ class HeldOutWalk:
 
 
 def _stands_for(episodes: Episodes, acts: Mask, times: Int64) -> dict[str, Float]:
-    """Return `seen` and `known`: episodes that are still observed stand for those that were cut off.
+    """Return `seen` and `known`, by which episodes that are still observed stand for those that were cut off.
 
     An episode that ends before it is cut off is always observed to its end, so that ends would count too much. The
     inverse of the share that is not cut off, given the step, corrects this (inverse probability of censoring).
