@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -23,8 +24,9 @@ from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, 
 from suffice.data.encoding.tables import Coded, LogTable
 from suffice.data.logs.placement import GridLayout, lay_out, place_rows
 from suffice.data.logs.reading import ReadOptions, flat_table, read_table
+from suffice.errors import LogError
 from suffice.kernels import columns as kernels
-from suffice.kernels.array_types import Array, Int64, Mask, UInt64
+from suffice.kernels.array_types import Array, Float, Int64, Mask, UInt64
 
 FEW_VALUES = 16  # distinct numbers up to which a column is one of categories
 DENSE = 4  # distinct whole numbers are identifiers if their range is at most this multiple of their number
@@ -60,8 +62,7 @@ def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int = MOST_STE
         hashes = content_hashes(base)
         for place, name in enumerate(offered):
             hashes = hashes + reader.hashes(name, place)  # modulo 2**64
-        chosen = np.sort(np.argsort(hashes, kind="stable")[: max(1, most_steps // (layout.horizon + 1))])
-        chosen = chosen[np.argsort(hashes[chosen], kind="stable")]
+        chosen = np.argsort(hashes, kind="stable")[: max(1, most_steps // (layout.horizon + 1))]
         base, reader = base.columns(chosen), replace(reader, chosen=chosen)
     found: list[LoggedColumn] = []
     left_out: dict[str, Reason] = {}
@@ -77,7 +78,7 @@ def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int = MOST_STE
     return ColumnarReading(ColumnarLog.of(base.compact(), found), offered, left_out, fitted, columns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Reader:
     """Reads single columns onto the grid of decisions."""
 
@@ -104,8 +105,9 @@ class _Reader:
 
     def hashes(self, name: str, place: int) -> UInt64:
         """Return a hash of the values of a column in each episode, [N]; 0 for text with too many values."""
-        if _is_number(self.table.types[name]):
-            of_row = (self.table.numbers(name) + 0.0).view(np.uint64)  # −0 is 0
+        if _is_number(self.table.types[name]):  # as single precision, in which a log may store them
+            single = self.table.complete(name).cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
+            of_row = (single + np.float32(0)).view(np.uint32).astype(np.uint64)  # −0 is 0
         else:
             raw, distinct = self.table.distinct(name)
             if len(distinct) > self.max_values:
@@ -114,8 +116,7 @@ class _Reader:
         return np.asarray(kernels.add_hashes(self.layout.select(of_row), self.layout.cell, self.layout.n, place + 1))
 
     def _numbers(self, name: str) -> LoggedColumn | Reason:
-        numbers = self.table.numbers(name)
-        kept = self._kept(numbers)
+        kept = self.table.numbers(name) if self._rows is None else self._some_numbers(name, self._rows)
         distinct = np.unique(kept)
         whole = bool((distinct == np.floor(distinct)).all())
         if len(distinct) == 1:
@@ -123,7 +124,8 @@ class _Reader:
         counts = whole and distinct[-1] - distinct[0] < DENSE * len(distinct)
         if counts and len(distinct) > FEW_VALUES and self._identifies(kept):
             return "identifier"
-        grid = self._grid(numbers, np.float64)
+        grid = np.zeros((self.layout.horizon, self._n))
+        grid.reshape(-1)[self._cells] = kept
         if len(distinct) <= FEW_VALUES or (whole and len(distinct) <= SOME_VALUES):
             column = self._categories(name, CATEGORY.encode(LogColumn(self.table, name, None)))
             if isinstance(column, str) or len(distinct) <= FEW_VALUES:
@@ -139,35 +141,63 @@ class _Reader:
         of_code = np.array([place[plain(value)] for value in column.values], smallest_uint(len(values)))
         return LoggedColumn(name, self._grid(of_code[column.codes], of_code.dtype), values)
 
+    def _some_numbers(self, name: str, rows: Mask) -> Float:
+        """Return the numbers of some rows; those of a log in single precision are parsed only there."""
+        mask = pa.array(rows)
+        some = replace(self.table, rows=int(rows.sum()), column=lambda name: self.table.column(name).filter(mask))
+        try:
+            return some.numbers(name)
+        except LogError:
+            return np.asarray(self.table.numbers(name)[rows])  # names the right row
+
     def _grid(self, rows: Array, kind: type | np.dtype[np.unsignedinteger]) -> Array:
         """Return the values of the kept episodes on the grid, [H, N]."""
-        grid = np.zeros((self.layout.horizon, self.layout.n), kind)
-        grid.reshape(-1)[self.layout.cell] = self.layout.select(rows)
-        return grid if self.chosen is None else grid[:, self.chosen]
+        grid = np.zeros((self.layout.horizon, self._n), kind)
+        grid.reshape(-1)[self._cells] = self._kept(rows)
+        return grid
 
     def _kept(self, rows: Array) -> Array:
         """Return the values of the rows of the kept episodes."""
-        inside = self._inside
-        return self.layout.select(rows) if inside is None else self.layout.select(rows)[inside]
+        return rows if self._rows is None else rows[self._rows]
 
     @property
-    def _inside(self) -> Mask | None:
+    def _n(self) -> int:
+        return self.layout.n if self.chosen is None else len(self.chosen)
+
+    @cached_property
+    def _rows(self) -> Mask | None:
+        """[rows] whether each is kept; None: all."""
         if self.chosen is None:
-            return None
-        kept = np.zeros(self.layout.n, bool)
-        kept[self.chosen] = True
-        return np.asarray(kept[self.layout.cell % self.layout.n])
+            return self.layout.rows
+        episodes = np.zeros(self.layout.n, bool)
+        episodes[self.chosen] = True
+        kept = np.asarray(episodes[self.layout.cell % self.layout.n])
+        if self.layout.rows is None:
+            return kept
+        rows = self.layout.rows.copy()
+        rows[rows] = kept
+        return rows
+
+    @cached_property
+    def _cells(self) -> Int64:
+        """Cells of the kept rows in the grid of the kept episodes, step · N + episode."""
+        if self.chosen is None:
+            return self.layout.cell
+        place = np.full(self.layout.n, -1, np.int64)
+        place[self.chosen] = np.arange(len(self.chosen))
+        step, episode = np.divmod(self.layout.cell, self.layout.n)
+        kept = place[episode] >= 0
+        return np.asarray(step[kept] * len(self.chosen) + place[episode[kept]])
 
     def _identifies(self, kept: Array) -> bool:
         """Return whether every row, or every episode, has a value of its own."""
-        distinct, n = len(np.unique(kept)), self.layout.n if self.chosen is None else len(self.chosen)
+        distinct = len(np.unique(kept))
         if distinct == len(kept):
             return True
-        if distinct != n:
+        if distinct != self._n:
             return False
-        episode = self.layout.cell % self.layout.n
-        episode = episode if self._inside is None else episode[self._inside]
-        first = np.zeros(self.layout.n, kept.dtype)
+        episode = self._cells % self._n
+        first = np.zeros(self._n, kept.dtype)
         first[episode] = kept
         return bool((first[episode] == kept).all())
 
