@@ -253,11 +253,11 @@ MISTAKES = [
     ("learn missing.csv -o b", "missing.csv, row 3, column 'price': the observation is missing. Fill in a number"),
     ("learn words.csv -o b", "row 2, column 'reward': 'much' is not a number"),
     (
-        "learn many.csv -o b",
+        "learn many.csv -o b --observations all",
         "many.csv, column 'price': 1,200 distinct values are too many for a finite alphabet (limit 1,000).",
     ),
     (
-        "learn many.csv -o b",
+        "learn many.csv -o b --observations all",
         "Bin them with --bin price=8, leave the column out by naming the others with --observations",
     ),
     ("check many.csv", "Bin them with --bin price=8, leave the column out by naming the others with --observations"),

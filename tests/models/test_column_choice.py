@@ -147,6 +147,23 @@ def test_options_of_the_paper_use_all_columns():
 
     for given in ({"metric": "prefixes"}, {"bound": "paper"}, {"cut": 0.1}, {"split": True}, {"delta": 0.01}):
         assert columns_chosen_by(LogOptions(), LearnOptions(**given), None) == "caller"
+    assert columns_chosen_by(LogOptions(), LearnOptions(), None) == "data if possible"
+    assert columns_chosen_by(LogOptions(), LearnOptions(delta=0.01, stationary="yes"), None) == "data if possible"
     assert columns_chosen_by(LogOptions(observations="auto"), LearnOptions(), None) == "data"
     assert columns_chosen_by(LogOptions(observations="all"), LearnOptions(), None) == "caller"
     assert columns_chosen_by(LogOptions(observations="a,b"), LearnOptions(), None) == "caller"
+
+
+def test_learn_chooses_columns_of_wide_logs_by_default(log, model):
+    by_default = suffice.learn(log, stationary=True)
+    assert by_default.encoder == model.encoder and by_default.about.columns_found == model.about.columns_found
+
+
+def test_learn_uses_all_columns_of_narrow_logs_by_default(log):
+    narrow = suffice.learn(without(log, "price", "noise1", "noise2", "noise3", "person"), stationary=True)
+    assert narrow.encoder.features == ("bit1", "noise0") and not narrow.about.columns_found
+
+
+def test_learn_uses_all_columns_if_the_caller_bins_one(log):
+    binned = suffice.learn(without(log, "noise1", "noise2", "noise3", "person"), bins={"price": 3}, stationary=True)
+    assert binned.encoder.features == ("price", "bit1", "noise0") and not binned.about.columns_found

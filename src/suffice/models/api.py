@@ -159,7 +159,8 @@ def learn(
         usual names.
     observations
         Names of the observation columns, as a list or separated by commas; "auto": the columns that tell what follows
-        (docs/theory.md, section 12), with cuts of numbers; "all" (default): all other columns.
+        (docs/theory.md, section 12), with cuts of numbers; "all": all other columns. Default: "auto" if there are more
+        than 24 distinct observations, and neither bins, a schema, a test, a level of layers nor a split is given.
     horizon
         Cut longer episodes to this many decisions. Default: the longest episode.
     bins

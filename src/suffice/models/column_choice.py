@@ -21,7 +21,7 @@ from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.reading import ReadOptions
 from suffice.data.logs.sources import open_table
 from suffice.data.streaming import MemoryBudget
-from suffice.errors import SettingsError, parameter
+from suffice.errors import LogError, SettingsError, parameter
 from suffice.learning.adact_h import Settings
 from suffice.learning.columns.cuts import readable_cuts
 from suffice.learning.columns.features import Feature
@@ -33,7 +33,9 @@ from suffice.models.log_options import LogOptions
 from suffice.models.model import Model
 
 ChosenBy = Literal["caller", "data", "data if possible"]
-USUALLY = False  # whether the data choose columns unless the caller names some, or a test
+MOST_NARROW = 24  # distinct observations of a log that is learned with all its columns by default
+MOST_NARROW_COLUMNS = 16  # columns, with those of all roles, of a log that is tried with all of them
+USUALLY = True  # whether the data choose columns unless the caller names some, or a test
 
 
 def columns_chosen_by(log: LogOptions, options: LearnOptions, like: Model | None) -> ChosenBy:
@@ -58,9 +60,26 @@ def read_for_learning(
         read = read_data(data, how.encoder, how.horizon, room, how)
         same = like is not None and read.encoder.features == like.encoder.features
         return read._replace(encoder=replace(read.encoder, offered=like.encoder.offered)) if same and like else read
+    if chosen_by == "data if possible" and (narrow := _read_narrow(data, how, room)) is not None:
+        return narrow
     columnar = read_columnar(open_table(sources[0], text_columns(how.encoder.columns, how.schema)), how)
     selection = select_columns(columnar.log, DELTA, settings)
     return _read_with(data, how, room, columnar, selection, settings)
+
+
+def _read_narrow(data: Data, how: ReadOptions, room: MemoryBudget) -> Reading | None:
+    """Read logs with all columns if the first has few distinct observations; None if not."""
+    first, *more = sources_of(data)
+    dataset = Dataset.of(first)
+    if dataset is not None and len(dataset.schema.names) > MOST_NARROW_COLUMNS:
+        return None
+    try:
+        read = read_data(first, how.encoder, how.horizon, room, how)
+    except LogError:  # perhaps about a column that is not needed; other errors are raised again
+        return None
+    if len(read.episodes.alphabet.observations) > MOST_NARROW:
+        return None
+    return read_data(data, how.encoder, how.horizon, room, how) if more else read
 
 
 def _cannot_choose(source: Any, room: MemoryBudget) -> str | None:

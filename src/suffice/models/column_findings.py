@@ -41,7 +41,7 @@ class ColumnsFound(msgspec.Struct, frozen=True):
 
     delta: Annotated[float, Meta(gt=0, lt=1)]  # probability of a false selection
     episodes: Count  # that they were chosen from
-    kept_all: bool = False  # of a narrow log, because all columns predict rewards better
+    kept_all: bool = False  # of a narrow log, because all columns predict rewards as well or better
     chosen: list[ColumnFinding] = []  # in the order in which they were added
     others: list[ColumnFinding] = []  # evidence of the other columns, given the chosen ones
     dropped: list[str] = []  # redundant columns, which were added first

@@ -43,7 +43,7 @@ def columns_text(about: Header) -> str:
     if not found:
         return f"{text or 'none'}; {others} others are not used" if others else text
     if found.kept_all:
-        return f"{text} (few values, and rewards are predicted better with all)"
+        return f"{text} (all are kept: values are few)"
     rest = f"; {others} other{'s do' if others > 1 else ' does'} not" if others else ""
     if not observed:
         return f"none of {others} matters for rewards"
@@ -83,7 +83,7 @@ def column_sentences(about: Header) -> Iterator[str]:
     pairs = f"; {found.pairs:,} pairs of columns were tried" if found.pairs else ""
     yield f"{level} (docs/theory.md, section 12); chosen from {found.episodes:,} episodes{pairs}."
     if found.kept_all:
-        yield "All columns are used, because held-out rewards are predicted better with them and values are few."
+        yield "All columns are kept: values are few, and held-out rewards are predicted as well or better with them."
 
 
 def evidence_rows(found: ColumnsFound) -> list[tuple[str, float, float]]:

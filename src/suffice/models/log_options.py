@@ -57,7 +57,8 @@ class LogOptions:
         """Return whether the data choose the observation columns: if the caller says so or, if `usual`, does not."""
         if self.observations == AUTO:
             return True
-        return usual and self.observations is None and self.schema is None and self._columns().observations is None
+        given = self.observations is not None or self.schema is not None or bool(self.bins)
+        return usual and not given and self._columns().observations is None
 
     def _columns(self) -> Columns:
         columns = with_group(self.columns, self.group_column)

@@ -1,8 +1,9 @@
 """Whether a narrow log predicts rewards better with all its columns than with those that were selected.
 
 In a log with few distinct observations, all columns can be used, and a column without enough evidence of its own may
-still help. So both automata are learned from one half of the episodes, and each predicts the rewards of the other half;
-all columns are kept if they are better by more than a standard error. docs/decisions/0043.
+still help. So both automata are learned from one half of the episodes, and each predicts the rewards of the other half.
+All columns are kept if they are better by more than a standard error or, where no column was selected, unless they are
+worse by more than two. docs/decisions/0043.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from suffice.learning.stationary.learner import learn_stationary
 MOST_OBSERVATIONS = 64  # distinct observations of a narrow log
 FEWEST_DECISIONS = 20  # per distinct observation
 FEWEST_EPISODES = 20
+BETTER, NOT_WORSE = 1.0, -2.0  # standard errors by which all columns have to be better; the second if none is selected
 
 
 def prefer_all(log: ColumnarLog, selected: Sequence[Feature], settings: Settings) -> bool:
@@ -44,7 +46,8 @@ def prefer_all(log: ColumnarLog, selected: Sequence[Feature], settings: Settings
         for episodes in (fewer, everything)
     ]
     gain = costs[0] - costs[1]
-    return float(gain.mean()) > float(gain.std()) / math.sqrt(len(gain))
+    least = BETTER if selected else NOT_WORSE
+    return float(gain.mean()) > least * float(gain.std()) / math.sqrt(len(gain))
 
 
 def reward_bits(rdp: RDP, episodes: Episodes) -> Float:

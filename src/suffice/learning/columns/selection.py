@@ -32,6 +32,7 @@ from suffice.learning.stationary.learner import learn_stationary
 
 DELTA = 0.001  # probability of a false selection from a log
 MOST_ROUNDS = 40
+MOST_CUTS = 15  # of a column
 MOST_PAIRS = 300
 MOST_PAIR_VALUES = 64  # combinations of the values of two columns
 
@@ -131,8 +132,9 @@ class _Selection:
             before = taken.get(column.name)
             if column.codes is not None and before is None and len(column.values) > 1:
                 found.append((Feature(column.name),))
-            if column.numbers is not None and (before is None or before.cuts is not None):
-                found.append((before or Feature(column.name, ()),))
+            cuts = () if before is None else before.cuts
+            if column.numbers is not None and cuts is not None and len(cuts) < MOST_CUTS:
+                found.append((Feature(column.name, cuts),))
         return found
 
     def _pairs_of(self, singles: Sequence[Candidate]) -> list[Features]:
