@@ -17,7 +17,6 @@ from oracle import refinement as oracle
 from suffice.automata.compare import compare
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Episodes
-from suffice.errors import naming_options
 from suffice.learning import refinement
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.layers import learn_layers
@@ -108,13 +107,18 @@ def test_learn_finishes_on_an_episode_of_100_000_steps(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_refine_agrees_with_oracle_on_ragged_episodes(seed: int) -> None:
+@pytest.mark.parametrize("steps", [None, 2])
+def test_refine_agrees_with_oracle_on_ragged_episodes(
+    seed: int, steps: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Layers in which every label has one candidate are not counted, and their candidates only when needed."""
+    if steps is not None:
+        monkeypatch.setattr(refinement, "_steps_followed", lambda learned: steps)
     rng = np.random.default_rng(seed)
     episodes = ragged([*rng.integers(1, 4, 150).tolist(), 9, 12], seed)
     first = adact_h(episodes, Settings(delta=0.3), ended_apart=True)
     learned = replace(first, settings=Settings(delta=0.3))
-    right = oracle.Refinement(learned.rdp, episodes, lambda candidates: 0.3).run()
+    right = oracle.Refinement(learned.rdp, episodes, lambda candidates: 0.3, steps).run()
     found = refine(learned, episodes)
     assert found.rdp.layers.tolist() == right.layers
     for decision, verdict in zip(found.decisions, right.verdicts, strict=True):
@@ -175,12 +179,19 @@ def test_check_tries_fewer_steps_within_a_small_budget() -> None:
     assert try_sample(one_long(30), seconds=1e9).steps == 30
 
 
-def test_refine_refuses_horizons_that_take_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refine_follows_merged_histories_for_fewer_steps_in_long_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    episodes = ragged([40] * 20)
+    assert suffice.learn(episodes).about.promise.second_steps is None
     monkeypatch.setattr(refinement, "LONG_HORIZON", 10)
     monkeypatch.setattr(refinement, "MOST_COMPARED", 100)
-    episodes = ragged([40] * 20)
-    with pytest.raises(suffice.SettingsError, match=r"Cut the episodes with horizon=\d+, or use second_look=False"):
-        suffice.learn(episodes)
-    with naming_options(), pytest.raises(suffice.SettingsError, match=r"--horizon \d+, or use --no-second-look"):
-        suffice.learn(episodes)
-    assert suffice.learn(episodes, second_look=False).rdp.horizon == 40
+    monkeypatch.setattr(refinement, "FEWEST_STEPS", 7)
+    model = suffice.learn(episodes)
+    assert model.rdp.horizon == 40 and model.about.promise.second_steps == 7
+    assert "Sequences of more than 7 steps were not compared" in model.about.promise.second_sentence
+
+
+def test_refine_takes_linear_time_with_many_long_episodes() -> None:
+    episodes = ragged([2_000] * 60 + [3] * 100)
+    learned = learn_layers(episodes, Settings(), second_look=True)
+    assert learned.promise.second_steps is not None and learned.promise.second_steps < 2_000
+

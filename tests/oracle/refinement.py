@@ -192,11 +192,11 @@ class FirstAutomaton:
             return q, letter[0], letter
         return (q, letter[0], None) if any(other[0] == letter[0] for other in self.met[q]) else None
 
-    def tables(self, t: int) -> list[list[Cell]]:
-        """Return the cells of every state and action from layer t on, in order."""
+    def tables(self, t: int, steps: int) -> list[list[Cell]]:
+        """Return the cells of every state and action in as many layers as steps from layer t on, in order."""
         found: dict[tuple[int, int], list[Cell]] = {}
         for q, met in self.met.items():
-            if self.layer_of[q] >= t:
+            if t <= self.layer_of[q] < t + steps:
                 for letter in sorted(met):
                     found.setdefault((q, letter[0]), []).append((q, letter[0], letter))
         return [[*cells, (q, a, None)] for (q, a), cells in found.items()]
@@ -205,8 +205,11 @@ class FirstAutomaton:
 class Refinement:
     """Refinement of an automaton, layer by layer."""
 
-    def __init__(self, rdp: RDP, episodes: Episodes, delta: Callable[[int], float]) -> None:
+    def __init__(
+        self, rdp: RDP, episodes: Episodes, delta: Callable[[int], float], steps: int | None = None
+    ) -> None:
         self.first, self.log, self.delta = FirstAutomaton(rdp), spell(episodes), delta
+        self.steps = rdp.horizon + 1 if steps is None else steps  # for which merged histories are followed
         self.weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
         self.label = [0] * episodes.n  # state of each episode in the first automaton
         self.state = [0] * episodes.n  # and in the new one
@@ -239,7 +242,7 @@ class Refinement:
         row: Row = Counter()
         for e in members:
             q = label
-            for letter in self.log[e][t:]:
+            for letter in self.log[e][t : t + self.steps]:
                 if (cell := self.first.cell(q, letter)) is not None:
                     row[cell] += self.weights[e]
                 q = self.first.following(q, letter[:2])
@@ -253,7 +256,7 @@ class _Layer:
         futures = [(steps[t:], n) for steps, n in zip(run.log, run.weights, strict=True)]
         self.prefixes = list(frequent_prefixes(futures, FEWEST))
         self.members: list[list[int]] = []  # episodes of the states so far
-        self.tables = run.first.tables(t)
+        self.tables = run.first.tables(t, run.steps)
         self.rows: list[Row] = []  # counts of the states so far
         self.labels: list[int] = []
         self.tests = 0

@@ -40,8 +40,8 @@ class Promise:
     second_split
         Upper bound on the probability of a false split by the refinement, if the future depends on the state alone.
     second_steps
-        Length in steps beyond which refinement did not compare the prefixes of futures, for lack of time or memory.
-        None: there are no longer ones, so that no difference was invisible to the tests.
+        Length in steps beyond which refinement did not compare futures, or only outcomes of single steps, for lack of
+        time or memory. None: there are no longer ones, so that no difference was invisible to the tests.
     stationary
         Whether the automaton is stationary. Its tests use labels learned from the same episodes.
     strict

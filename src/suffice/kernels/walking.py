@@ -134,12 +134,12 @@ def tally(candidate, value, weight, n_candidates, n_values):
 
 @jit_unless_small(small.meet)
 def meet(after, cell_of, label_of, row_of, candidate, word, weight, first, rows):
-    """Count how often the episodes of each candidate meet each cell, rows [R, D − first]; −1 in `row_of`: not counted.
+    """Count how often the episodes of each candidate meet each cell, rows [R, D]; −1 in `row_of`: not counted.
 
-    A state and a letter give a cell. Episodes start at the first row of `word` in the state that is the label of their
+    A state and a letter give a cell. Rows have the cells from `first` on; the last one counts all later cells, too. Episodes start at the first row of `word` in the state that is the label of their
     candidate, [C], and follow `after`.
     """
-    weighted = weight.size > 0
+    weighted, last = weight.size > 0, rows.shape[1] - 1
     label = np.empty(candidate.size, np.uint32)
     chosen, row = np.empty(candidate.size, np.int64), np.empty(candidate.size, np.int64)
     n = 0
@@ -150,19 +150,19 @@ def meet(after, cell_of, label_of, row_of, candidate, word, weight, first, rows)
     for u in range(word.shape[0]):
         for i in range(n):
             state, x = label[i], word[u, at(chosen[i])]
-            rows[at(row[i]), at(cell_of[state, x] - first)] += weight[at(chosen[i])] if weighted else 1
+            rows[at(row[i]), at(min(cell_of[state, x] - first, last))] += weight[at(chosen[i])] if weighted else 1
             label[i] = after[state, x]
 
 
 @jit_unless_small(small.meet_from)
 def meet_from(after, cell_of, labels, which, candidate, word, weight, first, rows):
-    """Apply `meet` to the episodes of one candidate, from each of several labels, rows [L, D − first]."""
-    weighted = weight.size > 0
+    """Apply `meet` to the episodes of one candidate, from each of several labels, rows [L, D]."""
+    weighted, last = weight.size > 0, rows.shape[1] - 1
     for e in range(candidate.size):
         if candidate[e] == which:
             for i in range(labels.size):
                 state = at(labels[i])
                 for u in range(word.shape[0]):
                     x = word[u, e]
-                    rows[i, at(cell_of[state, x] - first)] += weight[e] if weighted else 1
+                    rows[i, at(min(cell_of[state, x] - first, last))] += weight[e] if weighted else 1
                     state = at(after[state, x])

@@ -14,7 +14,9 @@ before the data, with outcomes that depend on the past through the label alone, 
 per candidate. This holds in a regular decision process with the right labels. Where the rewards of an episode depend on
 each other beyond the state (an unobserved property of a patient), one chance imbalance counts at every step, and false
 splits are more frequent (figures: docs/decisions/0011). The AdaCT-H pass needs no such assumption.
-Theory: docs/theory.md, section 9.
+
+In long episodes merged histories are followed for a limited number of steps (`_steps_followed`), so that time is linear
+in the number of decisions; fewer outcomes make no false split more likely. Theory: docs/theory.md, section 9.
 """
 
 from __future__ import annotations
@@ -47,8 +49,9 @@ from suffice.learning.merging import Candidates, Decision, LayerRecord, Placemen
 from suffice.learning.prefix_tests import SHARE, PrefixTests
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # prior probabilities that a table is equal: many may differ, or few
-LONG_HORIZON = 1_000  # decisions
-MOST_COMPARED = 10**9  # tables of outcomes that are compared in long episodes: about a quarter of an hour
+LONG_HORIZON = 1_000  # steps; up to these, merged histories are followed to the end
+MOST_COMPARED = 10**8  # steps of merged histories that are followed in longer episodes: about half a minute
+FEWEST_STEPS = 100  # that are followed in any case
 EQUAL_BALANCE = 1e-9  # balances closer than this are equal
 NO_ROW = np.zeros(0, np.int64)
 
@@ -87,14 +90,13 @@ def refine(
     """
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("the episodes are not those that the automaton was learned from. Refine it with those.")
-    _refuse_if_too_long(learned)
     memory = room_for_tables(learned.settings.memory, episodes)
     states, letters = learned.rdp.n_states, len(learned.rdp.letters)
     table = f"of {states:,} states and {letters:,} distinct steps"
     _refuse_if_over(max(SMALL, memory), refinement_bytes(states, letters), table)
-    reference = _Reference(learned.rdp)
-    rows = room_for_counts(memory) // (8 * reference.cells)
-    _refuse_if_over(memory, 4 * episodes.n + 8 * ANSWERS_A_THREAD * reference.cells, "of a candidate's outcomes")
+    reference = _Reference(learned.rdp, _steps_followed(learned))
+    rows = room_for_counts(memory) // (8 * reference.widest)
+    _refuse_if_over(memory, 4 * episodes.n + 8 * ANSWERS_A_THREAD * reference.widest, "of a candidate's outcomes")
     with running(episodes, max(1, min(learned.settings.threads, rows // ANSWERS_A_THREAD))) as engine:
         return _Refinement(learned, episodes.outline, reference, engine, memory).run(progress, kept)
 
@@ -109,19 +111,13 @@ def _refuse_if_over(memory: int, needed: int, table: str) -> None:
         )
 
 
-def _refuse_if_too_long(learned: Learned) -> None:
-    """Refuse horizons at which refinement would take hours: each merged candidate is compared at all later steps."""
+def _steps_followed(learned: Learned) -> int:
+    """Return for how many steps merged histories are followed: all, unless that would take long in long episodes."""
     horizon = learned.rdp.horizon
-    compared = sum(horizon + 1 - d.layer for d in learned.decisions if not d.placement.promoted)
-    if horizon <= LONG_HORIZON or compared <= MOST_COMPARED:
-        return
-    shorter = horizon * math.sqrt(MOST_COMPARED / compared)  # the number of comparisons grows with the square
-    unit = 10 ** max(0, math.floor(math.log10(shorter)))
-    raise SettingsError(
-        f"refinement of an automaton with {horizon:,} layers would compare {compared:,} tables of outcomes, which "
-        f"may take hours. Cut the episodes with {parameter('horizon', max(1, int(shorter // unit) * unit))}, or use "
-        f"{parameter('second_look', False)}."
-    )
+    left = np.array([horizon + 1 - d.layer for d in learned.decisions if not d.placement.promoted], np.int64)
+    if horizon <= LONG_HORIZON or left.sum() <= MOST_COMPARED:
+        return horizon + 1
+    return min(horizon + 1, max(FEWEST_STEPS, MOST_COMPARED // len(left)))
 
 
 class _Reference:
@@ -129,11 +125,11 @@ class _Reference:
 
     A *cell* counts a letter in a state, a *table* is the cells of a state and an action; its last cell counts letters
     that the state has never seen with the action. Outcomes of actions that the state has never seen are counted in one
-    cell after all tables, which is not used.
+    cell after all tables, which is not used. Histories of a layer meet cells of as many layers as they are followed for.
     """
 
-    def __init__(self, rdp: RDP) -> None:
-        self.rdp = rdp
+    def __init__(self, rdp: RDP, steps: int) -> None:
+        self.rdp, self.steps = rdp, steps
         self.symbol_of_letter = rdp.symbol_of_letter()
         action = rdp.letters[:, 0]
         states, letters = np.nonzero(rdp.counts)
@@ -143,14 +139,15 @@ class _Reference:
         table = table_of[states, action[letters]]  # ascending: letters are ordered by action
         sizes = np.bincount(table, minlength=int(seen.sum())) + 1
         self.begin = np.concatenate([[0], np.cumsum(sizes)])  # [G+1] the first cell of each table
-        self.cells = int(self.begin[-1]) + 1
-        other = np.where(seen, self.begin[table_of + 1] - 1, self.cells - 1)  # [Q, A]
+        cells = int(self.begin[-1]) + 1
+        other = np.where(seen, self.begin[table_of + 1] - 1, cells - 1)  # [Q, A]
         self.cell_of = np.ascontiguousarray(other[:, action], np.uint32)  # [Q, X]
         self.cell_of[states, letters] = np.arange(len(states)) + table  # each earlier table has one more cell
         self._tables = np.argwhere(seen)  # [G, 2] state and action
         self.offsets, self._layer_of = rdp.offsets(), rdp.layer_of()
-        self.first_table = np.searchsorted(self._tables[:, 0], self.offsets)  # of each layer; it never reaches earlier
-        self._letter_of = np.full(self.cells, -1)
+        self._first_table = np.searchsorted(self._tables[:, 0], self.offsets)  # of each layer; it never reaches earlier
+        self.widest = max(map(self.cells, range(rdp.horizon + 2)))
+        self._letter_of = np.full(cells, -1)
         self._letter_of[self.cell_of[states, letters]] = letters
 
     def completed(self) -> Int32:
@@ -164,14 +161,24 @@ class _Reference:
         layer = np.minimum(rdp.layer_of(), rdp.horizon)  # the final state has no transitions
         return np.where(rdp.tau == UNSEEN, like[layer], rdp.tau).astype(np.int32)
 
+    def tables(self, layer: int) -> slice:
+        """Return the tables that histories of a layer meet while they are followed."""
+        last = min(layer + self.steps, self.rdp.horizon + 1)
+        return slice(int(self._first_table[layer]), int(self._first_table[last]))
+
     def tables_from(self, layer: int) -> Int64:
-        """Return the limits of the tables of a layer and all later ones, counted from the first of their cells."""
-        begin = self.begin[self.first_table[layer] :]
-        return np.asarray(begin - begin[0])
+        """Return the limits of the tables that histories of a layer meet, counted from the first of their cells."""
+        met = self.tables(layer)
+        return np.asarray(self.begin[met.start : met.stop + 1] - self.begin[met.start])
 
     def first_cell(self, layer: int) -> int:
         """Return the first cell of a layer, as histories of the layer never reach earlier cells."""
-        return int(self.begin[self.first_table[layer]])
+        return int(self.begin[self._first_table[layer]])
+
+    def cells(self, layer: int) -> int:
+        """Return the number of cells that histories of a layer meet, with the one for actions that were not seen."""
+        met = self.tables(layer)
+        return int(self.begin[met.stop] - self.begin[met.start]) + 1
 
     def witness(self, cell: int, one: Int64, other: Int64, first: int) -> Witness:
         """Return the witness for a cell in which two rows of counts, from cell `first` on, differ."""
@@ -192,25 +199,41 @@ class _AutomatonWalk(NamedTuple):
 
     after: NDArray[np.uint32]  # [Q, X] the next state
     cell_of: NDArray[np.uint32]  # [Q, X]
+
+
+class _FollowedSteps(NamedTuple):
+    """The steps for which histories of a layer are followed, and the cells that they meet."""
+
+    t: int  # the first step
+    steps: int
+    first: int  # the first cell
     cells: int  # D
 
-    def rows_at_once(self, first: int, memory: int, answers: int) -> int:
-        """Return how many rows of outcomes, from cell `first` on, are counted at a time; see `room_for_counts`."""
-        return max(1, room_for_counts(memory) // (answers * 8 * (self.cells - first)))
+    @classmethod
+    def of(cls, reference: _Reference, t: int) -> _FollowedSteps:
+        return cls(t, reference.steps, reference.first_cell(t), reference.cells(t))
+
+    def letters(self, view: EpisodesView) -> NDArray[Any]:
+        """Return the letters of these steps, [U, N]."""
+        begin = self.t - view.since
+        return view.episodes.word[begin : begin + self.steps]
+
+    def rows_at_once(self, memory: int, answers: int) -> int:
+        """Return how many rows of outcomes are counted at a time; see `room_for_counts`."""
+        return max(1, room_for_counts(memory) // (answers * 8 * self.cells))
 
 
 class _OutcomeCounts(NamedTuple):
-    """Query that counts [R, D − first], the outcomes of some candidates from step t on, starting in their labels."""
+    """Query that counts [R, D], the outcomes of some candidates, starting in their labels."""
 
     walk: _AutomatonWalk
-    t: int
-    first: int  # first cell that is counted
+    followed: _FollowedSteps
     labels: Int32  # [C]
     row_of: Int64  # [C] row of each candidate; −1: not counted
 
     def __call__(self, view: EpisodesView) -> Int64:
-        rows = np.zeros((int(self.row_of.max()) + 1, self.walk.cells - self.first), np.int64)
-        met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), self.first, rows
+        rows = np.zeros((int(self.row_of.max()) + 1, self.followed.cells), np.int64)
+        met = view.group, self.followed.letters(view), weights(view.episodes), self.followed.first, rows
         walking.meet(self.walk.after, self.walk.cell_of, self.labels, self.row_of, *met)
         return rows
 
@@ -219,17 +242,16 @@ class _OutcomeCounts(NamedTuple):
 
 
 class _OutcomeCountsFrom(NamedTuple):
-    """Query that counts [L, D − first], the outcomes of one candidate's episodes, starting in each of some labels."""
+    """Query that counts [L, D], the outcomes of one candidate's episodes, starting in each of some labels."""
 
     walk: _AutomatonWalk
-    t: int
-    first: int
+    followed: _FollowedSteps
     candidate: int
     labels: Int32  # [L]
 
     def __call__(self, view: EpisodesView) -> Int64:
-        rows = np.zeros((len(self.labels), self.walk.cells - self.first), np.int64)
-        met = view.group, view.episodes.word[self.t - view.since :], weights(view.episodes), self.first, rows
+        rows = np.zeros((len(self.labels), self.followed.cells), np.int64)
+        met = view.group, self.followed.letters(view), weights(view.episodes), self.followed.first, rows
         walking.meet_from(self.walk.after, self.walk.cell_of, self.labels, self.candidate, *met)
         return rows
 
@@ -277,13 +299,14 @@ class _LayerRefiner:
         memory: int,
     ) -> None:
         self._engine, self._walk, self._reference, self._t = engine, walk, reference, t
-        self._prefixes = tests
+        self._followed, self._prefixes = _FollowedSteps.of(reference, t), tests
         self._threshold = -math.log(delta * (1 - SHARE if tests.length else 1))
-        self._first, self._offset = reference.first_cell(t), int(reference.offsets[t])
+        self._offset = int(reference.offsets[t])
         self._tables: Int64 | None = None  # limits of tables of cells, once they are needed
-        self._n_tables = len(reference.begin) - 1 - int(reference.first_table[t])
+        met = reference.tables(t)
+        self._n_tables = met.stop - met.start
         self._row_of, self._labels, self._memory = row_of, labels, memory
-        self._at_once = walk.rows_at_once(self._first, memory, engine.answers)
+        self._at_once = self._followed.rows_at_once(memory, engine.answers)
         self._founders: list[int] = []  # by state, the candidate that founded it
         self._states: dict[int, Int64] = {}  # rows of the states that have been counted
         self.label_of: list[int] = []  # by state
@@ -351,7 +374,7 @@ class _LayerRefiner:
 
     def _rows_from(self, c: int, labels: list[int]) -> dict[int, Int64]:
         """Count the outcomes of candidate c from each of some labels."""
-        query = _OutcomeCountsFrom(self._walk, self._t, self._first, c, np.array(labels, np.int32))
+        query = _OutcomeCountsFrom(self._walk, self._followed, c, np.array(labels, np.int32))
         rows = self._engine.run_query(query)
         return dict(zip(labels, rows, strict=True))
 
@@ -362,13 +385,13 @@ class _LayerRefiner:
         for first in range(0, len(left), self._at_once):
             part = left[first : first + self._at_once]
             row_of = _row_numbers(np.array([self._founders[s] for s in part]), len(self._labels))
-            query = _OutcomeCounts(self._walk, self._t, self._first, self._labels, row_of)
+            query = _OutcomeCounts(self._walk, self._followed, self._labels, row_of)
             rows = self._engine.run_query(query)
             self._states.update(zip(part, rows, strict=True))
 
     def _refuse_if_too_large(self, states: int) -> None:
         """Refuse more rows of states than fit into memory."""
-        cells = self._walk.cells - self._first
+        cells = self._followed.cells
         table = f"of {states:,} states and {cells:,} outcomes"
         _refuse_if_over(max(SMALL, self._memory // 2), 8 * states * cells, table)
 
@@ -417,8 +440,8 @@ class _LayerRefiner:
     def _placement(self, near: _StateComparison) -> Placement:
         witness = None
         if near.most_distinct >= 0:
-            cell, theirs = self._first + near.most_distinct, self._states[near.state]
-            witness = self._reference.witness(cell, near.row, theirs, self._first)
+            first, theirs = self._followed.first, self._states[near.state]
+            witness = self._reference.witness(first + near.most_distinct, near.row, theirs, first)
         return Placement(
             near.state, nearest=near.state, distance=near.evidence, threshold=self._threshold, witness=witness
         )
@@ -432,12 +455,12 @@ class _Refinement:
         self._memory = memory
         self._tau = reference.completed()
         after = np.ascontiguousarray(self._tau[:, reference.symbol_of_letter], np.uint32)
-        self._walk = _AutomatonWalk(after, reference.cell_of, reference.cells)
+        self._walk = _AutomatonWalk(after, reference.cell_of)
         self._founded = {(d.layer, d.placement.target): d.placement for d in learned.decisions if d.placement.promoted}
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
         self._split, self._tests = 0.0, 0
-        self._steps = log.horizon  # length up to which the prefixes of every layer were compared
+        self._steps = min(log.horizon, reference.steps)  # length up to which every layer was compared
 
     def run(self, progress: Callable[[int, int], None], kept: CheckpointStage) -> Learned:
         """Refine layer after layer, resuming from a checkpoint."""
@@ -476,7 +499,7 @@ class _Refinement:
         )
 
     def _limit(self) -> int | None:
-        """Return the length beyond which prefixes were not compared; None: there are none."""
+        """Return the number of steps beyond which nothing was compared; None: there are no more."""
         return self._steps if self._steps < self._log.horizon else None
 
     def _refuse_if_too_large(self, n_states: int) -> None:
@@ -512,14 +535,14 @@ class _Refinement:
         in which each label has one candidate, such as those of a single long episode, cost no counting. Rows that do
         not fit into memory are counted in parts.
         """
-        n, first, times = len(labels), self._reference.first_cell(t), Counter(labels.tolist())
+        n, followed, times = len(labels), _FollowedSteps.of(self._reference, t), Counter(labels.tolist())
         shared = np.array([c for c in candidates.order.tolist() if times[labels[c]] > 1], np.int64)
 
         def query(counted: Int64) -> Query[Int64]:
-            return _OutcomeCounts(self._walk, t, first, labels, _row_numbers(counted, n))
+            return _OutcomeCounts(self._walk, followed, labels, _row_numbers(counted, n))
 
         counts = len(shared) > 0 and t <= self._log.horizon
-        most = self._walk.rows_at_once(first, self._memory, self._engine.answers)
+        most = followed.rows_at_once(self._memory, self._engine.answers)
         at_once: Query[Any] = query(shared) if counts and len(shared) <= most else NoQuery()
         met = self._engine.advance(t - 1, join, candidates.of_letter, n, at_once)
         if met is not None:
