@@ -16,6 +16,7 @@ from suffice.evidence.statistic import Judgement
 from suffice.kernels.array_types import Int64
 from suffice.learning.merging import Placement
 
+MOST_FIRST_STEPS = 1 << 22  # cells of a table of candidates and their next letters
 SHARE = 1 / 16  # of a test's failure probability δ; the rest is for outcomes along the automaton
 
 
@@ -31,7 +32,7 @@ class PrefixTests:
         self._layer: RowLayer | None = None
         self.steps = log.horizon - t + 1  # length up to which prefixes are compared
         self.length = min(affordable_steps(log), self.steps)  # up to which they are counted; 0: not at all
-        if not self._delta:  # too small to be divided
+        if not self._delta or len(sizes) * len(log.letters) > MOST_FIRST_STEPS:  # too small to be divided, or too large
             self.length = 0
 
     def distinct(self, c: int, s: int) -> Judgement | None:

@@ -26,6 +26,7 @@ from suffice.planning.plan import Plan, occupancy
 
 NEGLIGIBLE = 1e-10  # weight of a discounted reward below which value iteration ends
 BLOCK_CELLS = 1 << 16  # cells of a table by state and letter that are computed at once
+MOST_CELLS = 1 << 19  # cells of such a table within a layer; tables of this size are computed at once
 LARGEST_REWARD = 1e100  # reward whose square and sums doubles can represent
 
 
@@ -221,7 +222,16 @@ class BackwardInduction:
         return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
     def _layer(self, layer: slice, values: Float) -> LayerValues:
-        """Compute the action values of a layer from the values of all states."""
+        """Compute the action values of a layer from the values of all states, some states at a time to save memory."""
+        size = max(1, MOST_CELLS // len(self._reward))
+        if layer.stop - layer.start <= size:
+            return self._block(layer, values)
+        blocks = [slice(begin, min(begin + size, layer.stop)) for begin in range(layer.start, layer.stop, size)]
+        parts = [self._block(block, values) for block in blocks]
+        return LayerValues(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _block(self, layer: slice, values: Float) -> LayerValues:
+        """Compute the action values of some states from the values of all states."""
         counts, lost = self._tally.counts[layer], self._tally.lost[layer]
         targets = self._rdp.tau[layer][:, self._of_letter]
         later = np.where(targets == UNSEEN, 0.0, values[targets])  # unseen histories count as the worst
