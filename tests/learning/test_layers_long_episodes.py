@@ -194,4 +194,3 @@ def test_refine_takes_linear_time_with_many_long_episodes() -> None:
     episodes = ragged([2_000] * 60 + [3] * 100)
     learned = learn_layers(episodes, Settings(), second_look=True)
     assert learned.promise.second_steps is not None and learned.promise.second_steps < 2_000
-

@@ -205,9 +205,7 @@ class FirstAutomaton:
 class Refinement:
     """Refinement of an automaton, layer by layer."""
 
-    def __init__(
-        self, rdp: RDP, episodes: Episodes, delta: Callable[[int], float], steps: int | None = None
-    ) -> None:
+    def __init__(self, rdp: RDP, episodes: Episodes, delta: Callable[[int], float], steps: int | None = None) -> None:
         self.first, self.log, self.delta = FirstAutomaton(rdp), spell(episodes), delta
         self.steps = rdp.horizon + 1 if steps is None else steps  # for which merged histories are followed
         self.weights = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()

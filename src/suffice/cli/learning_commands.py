@@ -35,6 +35,7 @@ from suffice.cli.options import (
 from suffice.cli.output import describe, print_json, print_table
 from suffice.cli.printing import command, complain, named_after, say, say_next
 from suffice.cli.progress import peak_bytes, progress_bar, waiting
+from suffice.data.memory_limit import keep_to_memory
 from suffice.engines.tables import USUAL_ENGINE
 from suffice.errors import CheckpointError, SettingsError
 from suffice.files.signals import if_interrupted, resume_message
@@ -275,7 +276,8 @@ def check(
         Time for trial runs, of at most 20,000 episodes; with less time, fewer episodes are tried. Contents and problems
         are always reported, and printed first.
     memory
-        Memory for trial runs, such as 500MB, and for the estimate. Default: 1 GB, and what learn may take by default.
+        Memory for trial runs, such as 500MB, and for the estimate; a log that does not fit is refused. Default: 1 GB,
+        and what learn may take by default.
     json
         Print JSON and nothing else.
     """
@@ -288,6 +290,7 @@ def check(
             raise SettingsError(
                 "--write-schema cannot be combined with --bin, because a schema has no bins. Leave one out."
             )
+    keep_to_memory(memory)
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options)
     if write_schema:

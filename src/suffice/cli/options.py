@@ -294,9 +294,9 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
 
 def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Episodes, ReadReport]:
     """Read a log as the options say, and otherwise with the columns and bins of a model."""
-    from suffice.data.logs.reading import read_as
+    from suffice.data.whole_logs import read_whole
 
-    return read_as(log, _read_options(options, like))
+    return read_whole(log, _read_options(options, like))
 
 
 def _read_options(options: LogOptions, like: Model | None) -> ReadOptions:

@@ -24,8 +24,10 @@ from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.formats import no_such_file
 from suffice.data.logs.placement import GridTooLargeError, marks_ends
 from suffice.data.logs.reading import ReadOptions, read_as
+from suffice.data.memory_limit import limit_memory, within_memory
 from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget, read_stored
+from suffice.data.whole_logs import read_whole
 from suffice.errors import LogError, SettingsError, parameter
 
 Data = Any  # what `read_log` reads, Episodes, or a list or tuple of these
@@ -82,7 +84,8 @@ def read_data(
         return read_source(source, replace(other_options, encoder=request, horizon=horizon), room_for(sources, room))
 
     sources = sources_of(data)
-    return read_together(sources, read, request, horizon)
+    with limit_memory(None) if room is None else within_memory(room.memory):
+        return read_together(sources, read, request, horizon)
 
 
 def refuse_for_workers(source: Data, *more: Data) -> None:
@@ -103,10 +106,12 @@ def refuse_for_workers(source: Data, *more: Data) -> None:
 def read_source(source: Data, how: ReadOptions, room: MemoryBudget | None = None) -> Reading:
     """Read a log into memory, into a file if it does not fit, or in parts on other machines."""
     text = text_columns(how.encoder.columns, how.schema)
-    dataset = Dataset.of(source, text) if room is not None else None
-    if room is not None and room.elsewhere is not None:
+    if room is None:
+        return of_report(*read_whole(source, how))
+    dataset = Dataset.of(source, text)
+    if room.elsewhere is not None:
         refuse_for_workers(source)
-    if dataset is None or room is None:
+    if dataset is None:
         return of_report(*read_as(source, how))
     if room.elsewhere is None and room.holds(dataset):
         with suppress(GridTooLargeError):

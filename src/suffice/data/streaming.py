@@ -36,6 +36,12 @@ BYTES_AN_EPISODE = 4  # memory per episode, for its state in the automaton
 LEAST_PIECE, MOST_PIECE = 1 << 16, 1 << 20  # decisions of a piece
 
 
+def whole_bytes(dataset: Dataset) -> int:
+    """Return the peak memory of reading a log with little padding at once, in bytes."""
+    columns = BYTES_A_COLUMN * dataset.width
+    return (BYTES_A_DECISION + 2 * BYTES_A_CELL + columns) * dataset.decisions + dataset.loaded
+
+
 def _silently(done: int, of: int) -> None:
     """Ignore the progress of reading."""
 
@@ -58,9 +64,7 @@ class MemoryBudget:
 
     def holds(self, dataset: Dataset) -> bool:
         """Return whether a log with little padding fits into memory; a log of the smallest piece's size always does."""
-        columns = BYTES_A_COLUMN * dataset.width
-        needed = (BYTES_A_DECISION + 2 * BYTES_A_CELL + columns) * dataset.decisions
-        return needed + dataset.loaded <= self._free
+        return whole_bytes(dataset) <= self._free
 
     def cells(self, dataset: Dataset) -> int:
         """Return the number of cells of the padded grid that fit, if the log itself does."""

@@ -136,8 +136,8 @@ def tally(candidate, value, weight, n_candidates, n_values):
 def meet(after, cell_of, label_of, row_of, candidate, word, weight, first, rows):
     """Count how often the episodes of each candidate meet each cell, rows [R, D]; −1 in `row_of`: not counted.
 
-    A state and a letter give a cell. Rows have the cells from `first` on; the last one counts all later cells, too. Episodes start at the first row of `word` in the state that is the label of their
-    candidate, [C], and follow `after`.
+    A state and a letter give a cell. Rows have the cells from `first` on; the last one counts all later cells, too.
+    Episodes start at the first row of `word` in the label of their candidate, [C], and follow `after`.
     """
     weighted, last = weight.size > 0, rows.shape[1] - 1
     label = np.empty(candidate.size, np.uint32)

@@ -125,7 +125,7 @@ class _Reference:
 
     A *cell* counts a letter in a state, a *table* is the cells of a state and an action; its last cell counts letters
     that the state has never seen with the action. Outcomes of actions that the state has never seen are counted in one
-    cell after all tables, which is not used. Histories of a layer meet cells of as many layers as they are followed for.
+    cell after all tables, which is not used. Histories are followed for some steps, and meet the cells of these layers.
     """
 
     def __init__(self, rdp: RDP, steps: int) -> None:
