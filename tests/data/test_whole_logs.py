@@ -60,11 +60,11 @@ def test_read_whole_refuses_padding_that_does_not_fit(tmp_path: Path) -> None:
     """20,000 episodes of one decision, padded to the 5,000 of another one."""
     path, lengths = tmp_path / "log.parquet", np.array([5_000, *[1] * 20_000])
     episode = np.repeat(np.arange(len(lengths)), lengths)
-    values = {name: episode % 2 for name in ("seen", "action", "reward")}
+    values = dict.fromkeys(("seen", "action", "reward"), episode % 2)
     pq.write_table(pa.table({"episode": episode} | values), path)
     with (
         limit_memory(resident_bytes() + 50_000_000),
-        pytest.raises(MemoryLimitError, match=r"log\.parquet: padded to 5000 decisions, .*\. Use a part of the log with"),
+        pytest.raises(MemoryLimitError, match=r"log\.parquet: padded to 5000 decisions, .*\. Use a part of the log"),
     ):
         read_whole(path, ReadOptions())
 

@@ -34,7 +34,7 @@ def ragged(lengths: list[int], seed: int = 0) -> Episodes:
     episode = np.repeat(np.arange(len(lengths)), lengths)
     step = np.concatenate([np.arange(length) for length in lengths])
     values = {name: rng.integers(0, 2, len(step)) for name in ("seen", "action", "reward")}
-    return suffice.read_log({"episode": episode, "step": step, **values})
+    return suffice.read_log({"episode": episode, "step": step, **values}, ends="terminal")
 
 
 def one_long(horizon: int) -> Episodes:
@@ -188,9 +188,3 @@ def test_refine_follows_merged_histories_for_fewer_steps_in_long_episodes(monkey
     model = suffice.learn(episodes)
     assert model.rdp.horizon == 40 and model.about.promise.second_steps == 7
     assert "Sequences of more than 7 steps were not compared" in model.about.promise.second_sentence
-
-
-def test_refine_takes_linear_time_with_many_long_episodes() -> None:
-    episodes = ragged([2_000] * 60 + [3] * 100)
-    learned = learn_layers(episodes, Settings(), second_look=True)
-    assert learned.promise.second_steps is not None and learned.promise.second_steps < 2_000
