@@ -467,15 +467,16 @@ class RDP:
             States, or `UNSEEN` where the symbol never occurred; of shape [1, Y] for a stationary automaton.
         """
         offsets, of_letter = self.offsets(), self.symbol_of_letter()
-        following = offsets[self.layer_at(1) :]  # of the layers that transitions lead to
+        following, size = offsets[self.layer_at(1) :], max(1, BLOCK_CELLS // len(self.letters))  # of the layers led to
         like = np.full((len(following) - 1, len(self.symbols)), UNSEEN, np.int32)
         for t, (begin, end) in enumerate(pairwise(following)):
-            here = slice(offsets[t], offsets[t + 1])
-            tau, taken = self.tau[here], np.zeros(self.tau[here].shape, np.int64)
-            np.add.at(taken.T, of_letter, self.counts[here].T)
             arrived = np.zeros((end - begin, len(self.symbols)), np.int64)
-            sources, symbols = np.nonzero(tau != UNSEEN)
-            np.add.at(arrived, (tau[sources, symbols] - begin, symbols), taken[sources, symbols])
+            for first in range(offsets[t], offsets[t + 1], size):
+                rows = slice(first, min(first + size, offsets[t + 1]))
+                tau, taken = self.tau[rows], np.zeros(self.tau[rows].shape, np.int64)
+                np.add.at(taken.T, of_letter, self.counts[rows].T)
+                sources, symbols = np.nonzero(tau != UNSEEN)
+                np.add.at(arrived, (tau[sources, symbols] - begin, symbols), taken[sources, symbols])
             like[t] = np.where(arrived.any(axis=0), arrived.argmax(axis=0) + begin, UNSEEN)
         return like
 

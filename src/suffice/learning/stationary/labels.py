@@ -28,7 +28,7 @@ from suffice.kernels.futures import Room
 from suffice.learning.refinement import EQUAL
 
 ALL = 1 << 62
-BYTES_PER_TREE_CELL = 40  # for a node of the tree and a letter: three cells, a flag, and room to work
+BYTES_PER_CELL = 56  # for a label or a node of the tree, and a letter: three cells, those of events, and room to work
 CHOICE = 0  # kind of the events that are choices of actions
 NEW = -1  # in place of an event: one that a label has never seen
 
@@ -166,13 +166,17 @@ class _Tables:
         self.event_of[place] = events
         other = np.full((len(seen), width), UNSEEN, np.int32)
         other[self.nodes, self.kinds] = self.begin[1:] - 1
-        self.cell_of = np.where(kind_of == UNSEEN, UNSEEN, other[:, kind_of]).astype(np.int32)  # [nodes, V]
+        self.cell_of = other[:, kind_of]  # [nodes, V]
+        self.cell_of[:, kind_of == UNSEEN] = UNSEEN
         self.cell_of[nodes, events] = place
 
     def of_letters(self, steps: PointerLog) -> Int32:
         """Return [nodes, X, 3], the cells in which each node counts the events of a letter."""
-        cells = [np.where(event == UNSEEN, UNSEEN, self.cell_of[:, event]) for event in steps.events]
-        return np.stack(cells, axis=2).astype(np.int32)
+        cells = np.empty((len(self.cell_of), len(steps.symbol_of), 3), np.int32)
+        for i, event in enumerate(steps.events):
+            np.take(self.cell_of, event, axis=1, out=cells[:, :, i], mode="wrap")
+            cells[:, event == UNSEEN, i] = UNSEEN
+        return cells
 
     def grouped_by(self, group: Int64) -> evidence_kernels.Tables:
         """Return the tables as kernels read them, with the group of each."""
@@ -184,10 +188,10 @@ class Labelling:
     """The reference automaton and the tree, as tables for kernels."""
 
     def __init__(self, steps: PointerLog, reference: Int32, memory: int = ALL) -> None:
-        """Make the tables; `memory` limits the size of the tree, in bytes."""
+        """Make the tables; `memory` limits their size, in bytes."""
         self.reference, self._steps = reference, steps
+        tree, seen, parents = _tree(steps, len(reference), memory)  # before any other table is made
         self.tables = steps.tables(self._seen_by(reference))
-        tree, seen, parents = _tree(steps, memory)
         self.tree_tables, self._parents = steps.tables(seen), parents
         levels = np.array([_level(node, parents) for node in range(len(tree))])
         self.automaton = self.tables.grouped_by((self.tables.kinds == CHOICE).astype(np.int64))
@@ -249,10 +253,11 @@ class Labelling:
         return After(tuple(reversed(symbols)))
 
 
-def _tree(steps: PointerLog, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
+def _tree(steps: PointerLog, labels: int, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:
     """Return the tree of what happens within DEPTH steps: nodes [T, Y], letters seen [T, X], parents and symbols.
 
-    The last node is beyond the tree: unseen symbols lead there, and it leads only to itself.
+    The last node is beyond the tree: unseen symbols lead there, and it leads only to itself. The tables of the tree and
+    of a number of labels are refused if they do not fit into memory.
     """
     n_symbols, n_letters = len(steps.symbols), len(steps.symbol_of)
     parents = [(0, 0)]
@@ -261,7 +266,7 @@ def _tree(steps: PointerLog, memory: int) -> tuple[Int32, NDArray[np.bool_], lis
     node, level = np.zeros_like(steps.word[:, 1:], np.int32), 0  # node of every step, and the first node of this depth
     for depth in range(DEPTH):
         letters = steps.word[:, 1 + depth :]
-        if len(parents) * n_letters * BYTES_PER_TREE_CELL > memory:
+        if (len(parents) + labels) * n_letters * BYTES_PER_CELL > memory:
             raise MemoryLimitError(
                 f"{n_letters:,} distinct steps follow each other in too many ways for {gigabytes(memory)}. Bin the "
                 f"observations with {parameter('bins')}, use fewer columns with {parameter('observations')}, or raise "

@@ -154,6 +154,7 @@ def _rounds(
         if this is None:
             labelling = Labelling(steps, reference, settings.memory)
             this = FoundRound.of(steps, _round(steps, labelling, settings, apart, again))
+            del labelling  # its tables are large, and the next round makes its own
             save_round(kept, i, this)
         apart = this.apart() if i else {}  # labels by the last observation are too coarse for this
         progress(i + 1)
