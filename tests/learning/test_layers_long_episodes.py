@@ -181,10 +181,10 @@ def test_check_tries_fewer_steps_within_a_small_budget() -> None:
 
 def test_refine_follows_merged_histories_for_fewer_steps_in_long_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
     episodes = ragged([40] * 20)
-    assert suffice.learn(episodes).about.promise.second_steps is None
+    assert suffice.learn(episodes, stationary=False).about.promise.second_steps is None
     monkeypatch.setattr(refinement, "LONG_HORIZON", 10)
     monkeypatch.setattr(refinement, "MOST_COMPARED", 100)
     monkeypatch.setattr(refinement, "FEWEST_STEPS", 7)
-    model = suffice.learn(episodes)
+    model = suffice.learn(episodes, stationary=False)
     assert model.rdp.horizon == 40 and model.about.promise.second_steps == 7
     assert "Sequences of more than 7 steps were not compared" in model.about.promise.second_sentence
