@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.harness import here
+from faults.harness import here, layered
 from suffice.data.streaming import MemoryBudget
 
 Undisturbed = Callable[..., bytes]
@@ -47,7 +47,7 @@ def undisturbed(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Undistur
     def model(*options: str) -> bytes:
         if options not in known:
             path = tmp_path_factory.mktemp("undisturbed") / "a.model"
-            ran = here("learn", log, "-o", path, *options)
+            ran = here("learn", log, "-o", path, *layered(options))
             assert ran.code == 0, ran.err
             known[options] = path.read_bytes()
         return known[options]

@@ -168,12 +168,18 @@ def fails_from(k: int, folder: Path, reason: int = errno.ENOSPC, once: bool = Fa
 LAYERS: tuple[str, ...] = ()
 
 
+def layered(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the options with layers as the memory, unless they choose another one."""
+    chosen = any(option.startswith("--stationary") for option in options)
+    return options if chosen else (*options, "--stationary", "no")
+
+
 def left_in(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 
 
 def learn(log: Path, folder: Path, options: tuple[str, ...]) -> tuple[str | Path, ...]:
-    return ("learn", log, "-o", folder / "a.model", "--checkpoint", folder / "kept", *options)
+    return ("learn", log, "-o", folder / "a.model", "--checkpoint", folder / "kept", *layered(options))
 
 
 def goes_on(log: Path, folder: Path, options: tuple[str, ...], expected: bytes) -> None:

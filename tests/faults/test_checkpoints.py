@@ -19,7 +19,7 @@ import pytest
 import suffice as product
 from faults.conftest import IN_PIECES, Undisturbed
 from faults.forging import Contents, forge, putting, read, wide
-from faults.harness import KILLED, LAYERS, Ran, dies_before, here, learn, left_in, started, suffice
+from faults.harness import KILLED, LAYERS, Ran, dies_before, here, layered, learn, left_in, started, suffice
 from suffice.errors import CheckpointError
 from suffice.files.checkpoints import FORMAT_VERSION
 from suffice.models import choices
@@ -40,8 +40,16 @@ def complete(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..
             folder = known[options] = tmp_path_factory.mktemp("complete")
             stop = dies_before(1, folder / "models")
             (folder / "models").mkdir()
-            words = ("learn", log, "-o", folder / "models" / "a.model", "--checkpoint", folder / "kept", *options)
-            assert here("learn", log, "-o", folder / "warm.model", *options).code == 0
+            words = (
+                "learn",
+                log,
+                "-o",
+                folder / "models" / "a.model",
+                "--checkpoint",
+                folder / "kept",
+                *layered(options),
+            )
+            assert here("learn", log, "-o", folder / "warm.model", *layered(options)).code == 0
             assert suffice(*words, fault=stop).code == KILLED
         return known[options] / "kept"
 
@@ -250,7 +258,7 @@ def tried(log: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str
     episodes = product.read_log(log)
     adaptive = product.Settings(product.AdaptiveLanguages())
     chosen: dict[tuple[str, ...], dict[str, Any]] = {
-        LAYERS: {},
+        LAYERS: {"stationary": False},
         TIED: {"stationary": True},
         ADAPTIVE: {"settings": adaptive},
     }
@@ -504,9 +512,9 @@ def test_learn_in_python_continues_and_keeps_its_checkpoint(log: Path, tmp_path:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt, match=f"stored in {tmp_path}"):
-        product.learn(log, progress=stop, checkpoint=tmp_path / "kept")
+        product.learn(log, stationary=False, progress=stop, checkpoint=tmp_path / "kept")
     assert len(left_in(tmp_path / "kept")) == 4
-    model = product.learn(log, checkpoint=tmp_path / "kept")
-    assert model.about == product.learn(log).about
+    model = product.learn(log, stationary=False, checkpoint=tmp_path / "kept")
+    assert model.about == product.learn(log, stationary=False).about
     with pytest.raises(CheckpointError, match=r"delta was 0\.001 and is now 0\.5"):
         product.learn(log, delta=0.5, checkpoint=tmp_path / "kept")

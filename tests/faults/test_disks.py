@@ -144,7 +144,7 @@ def test_learn_keeps_checkpoints_if_the_model_cannot_be_written(
     expected = undisturbed()
     output = tmp_path / "models"
     output.mkdir()
-    words = ("learn", log, "-o", output / "a.model", "--checkpoint", tmp_path / "kept")
+    words = ("learn", log, "-o", output / "a.model", "--checkpoint", tmp_path / "kept", "--stationary", "no")
     ran = suffice(*words, fault=fails_from(1, output))
     assert ran.refused and "a.model" in ran.err and left_in(output) == []
     assert len(left_in(tmp_path / "kept")) == 11
