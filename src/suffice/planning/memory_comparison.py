@@ -32,7 +32,7 @@ import numpy as np
 from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
 from suffice.data.possible_returns import reward_ranges
-from suffice.errors import MemoryLimitError
+from suffice.errors import MemoryLimitError, ModelError
 from suffice.evidence.estimates import Estimate, sum_of_squares
 from suffice.kernels.array_types import Float, Int64, UInt64
 from suffice.learning.memories import MemoryKind, Progress, Window
@@ -266,7 +266,7 @@ def compare_memories(
     for i, kind in enumerate(kinds):
         try:
             plans = [make_plan(kind, training) for training, _ in folds]
-        except MemoryLimitError:
+        except (MemoryLimitError, ModelError):  # too large, or no episode of a fold is long enough to plan on
             continue
         bits = [outcome_bits(rdp, held_out) for (rdp, _), (_, held_out) in zip(plans, folds, strict=True)]
         trials.append(_Trial(kind, plans, np.concatenate(bits)))
