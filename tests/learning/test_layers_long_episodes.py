@@ -134,6 +134,17 @@ def test_typical_histories_lead_to_their_states() -> None:
         assert rdp.run(history) == q
 
 
+def test_learn_chooses_a_memory_with_one_long_episode_among_many_that_were_cut_off() -> None:
+    """Some folds have only episodes that were cut off after one step, so that no later layer can be reached."""
+    lengths = [1] * 99 + [30]
+    table = {
+        "episode": np.repeat(np.arange(100), lengths),
+        "step": np.concatenate([np.arange(length) for length in lengths]),
+        **{name: np.arange(129) % 2 for name in ("seen", "action", "reward")},
+    }
+    assert suffice.learn(suffice.read_log(table, ends="censored")).rdp.horizon == 30
+
+
 def naive_visits(rdp: RDP, model: suffice.Model) -> list[float]:
     """Return the expected visits of each state by propagating the shares of all states at every step."""
     share, total = np.zeros(rdp.n_states), np.zeros(rdp.n_states)

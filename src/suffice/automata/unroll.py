@@ -62,7 +62,7 @@ def unrolled_states(tau: Int32, horizon: int, most: int) -> int:
 
 
 def _reached(tau: Int32, horizon: int, most: int | None) -> list[Int64]:
-    """List the states that can be reached at each step."""
+    """List the states that can be reached at each step; the same as before where all episodes were cut off earlier."""
     reached, states = [np.zeros(1, np.int64)], 2  # the first and the final state
     most = max((memory_limit() - resident_bytes()) // UNROLLED_STATE, MOST_SMALL) if most is None else most
     following: dict[bytes, Int64] = {}  # the same sets return at most steps of a long horizon
@@ -70,6 +70,7 @@ def _reached(tau: Int32, horizon: int, most: int | None) -> list[Int64]:
         if (then := following.get(reached[-1].tobytes())) is None:
             targets = tau[reached[-1]]
             then = np.unique(targets[targets != UNSEEN]).astype(np.int64)
+            then = then if len(then) else reached[-1]  # layers have states
             following[reached[-1].tobytes()] = then
         reached.append(then)
         states += max(len(reached[-1]), 1)
