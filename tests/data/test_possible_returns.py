@@ -58,3 +58,11 @@ def test_possible_returns_is_the_same_in_memory_in_pieces_and_on_workers(
     in_pieces = read_source(folder, ReadOptions(), room).episodes
     assert not isinstance(on_workers, Episodes) and not isinstance(in_pieces, Episodes)
     assert possible_returns(in_pieces) == right
+
+
+def test_reward_ranges_of_steps_before_which_all_episodes_were_cut_off() -> None:
+    """These steps have the range of all other steps, not an empty one."""
+    table = {"episode": [0, 1, 2, 2], "step": [0, 0, 0, 1], "seen": [0, 1, 0, 1], "action": [0, 1, 0, 1]}
+    episodes = suffice.read_log(table | {"reward": [-1.0, 2.0, 0.0, 5.0]}, ends="censored")
+    found = reward_ranges(episodes.columns(slice(0, 2)))
+    assert found.low.tolist() == [0, -1, -1] and found.high.tolist() == [0, 2, 2]

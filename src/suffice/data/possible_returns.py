@@ -65,9 +65,11 @@ class _RewardRangesQuery(NamedTuple):
 
 
 def reward_ranges(log: Log, threads: int = 1) -> RewardRanges:
-    """Return the smallest and largest reward that a log has at each step."""
+    """Return the smallest and largest reward that a log has at each step, or at any where all episodes were cut off."""
     rewards = np.array(log.alphabet.rewards, float)[log.letters[:, 2]]
-    return run_query(log, _RewardRangesQuery(rewards), threads)
+    low, high = run_query(log, _RewardRangesQuery(rewards), threads)
+    unseen = low > high  # never at the first step
+    return RewardRanges(np.where(unseen, low.min(), low), np.where(unseen, high.max(), high))
 
 
 def possible_returns(log: Log, threads: int = 1) -> PossibleReturns:
