@@ -12,6 +12,7 @@ from suffice.data.encoding.encoder import EncoderRequest
 from suffice.data.logs.columnar_reading import ColumnarReading, read_columnar
 from suffice.data.logs.reading import ReadOptions
 from suffice.data.logs.sources import open_table
+from suffice.learning.columns.selection import select_columns
 
 EPISODES, STEPS = 40, 3
 
@@ -58,9 +59,13 @@ def test_read_columnar_puts_values_where_their_rows_are():
     log = wide_log(np.random.default_rng(1))
     found = read(log).log
     grid = np.asarray(log["level"]).reshape(EPISODES, STEPS).T
-    assert (found.column("level").numbers == grid).all()
+    order = [int(np.flatnonzero(grid[0] == first)[0]) for first in found.column("level").numbers[0]]
+    assert sorted(order) == list(range(EPISODES))
+    assert (found.column("level").numbers == grid[:, order]).all()
     values = np.array(found.column("colour").values)[found.column("colour").codes]
-    assert (values == np.asarray(log["colour"]).reshape(EPISODES, STEPS).T).all()
+    assert (values == np.asarray(log["colour"]).reshape(EPISODES, STEPS).T[:, order]).all()
+    actions = np.array(found.base.alphabet.actions)[found.action[1:] - 2]
+    assert (actions == np.asarray(log["action"]).reshape(EPISODES, STEPS).T[:, order]).all()
     assert found.action.shape == (STEPS + 1, EPISODES) and found.base.alphabet.observations == ((),)
 
 
@@ -86,12 +91,45 @@ def test_read_columnar_samples_episodes_by_content():
     assert {tuple(row) for row in ours.column("level").numbers.T} <= {tuple(row) for row in every.T}
 
 
+def discrete_log(n: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Episodes of one decision in which nothing matters, with 64 distinct ones."""
+    columns = {f"c{i}": rng.choice(["a", "b"], n) for i in range(4)}
+    return {
+        "episode": np.arange(n),
+        "step": np.zeros(n, int),
+        **columns,
+        "action": rng.integers(0, 2, n),
+        "reward": rng.integers(0, 2, n),
+    }
+
+
+def test_read_columnar_divides_equal_episodes():
+    """A sample of a log with many equal episodes has the same distribution."""
+    log = discrete_log(4000, np.random.default_rng(0))
+    found = read(log, most_steps=2 * 2000).log
+    distinct = np.stack([found.action[1], found.reward[1], *(column.codes[0] for column in found.columns)])
+    _, counts = np.unique(distinct, axis=1, return_counts=True)
+    assert len(counts) == 64 and counts.min() > 10 and counts.max() < 60
+    assert not select_columns(found).features
+
+
+def test_read_columnar_has_the_same_order_for_any_order_of_episodes():
+    log = discrete_log(500, np.random.default_rng(1))
+    one, other = (read(each).log for each in (log, log | {"episode": log["episode"][::-1].copy()}))
+    assert (one.action == other.action).all() and (one.reward == other.reward).all()
+    for ours, theirs in zip(one.columns, other.columns, strict=True):
+        assert (ours.codes == theirs.codes).all()
+    changes = np.count_nonzero(np.diff(one.columns[0].codes[0]))
+    assert 200 < changes < 300  # not sorted by content
+
+
 def test_read_columnar_keeps_the_bins_of_the_caller():
     log = wide_log(np.random.default_rng(5))
     found = read(log, encoder=EncoderRequest(kinds={"level": Edges((0.0,))}))
     assert found.kinds == {"level": Bins((0.0,))}
     assert found.log.column("level").values == (0, 1)
-    assert (found.log.column("level").codes == (np.asarray(log["level"]).reshape(EPISODES, STEPS).T >= 0)).all()
+    numbers = read(log).log.column("level").numbers
+    assert (found.log.column("level").codes == (numbers >= 0)).all()
 
 
 @pytest.mark.parametrize("kind", [float, np.float32])

@@ -1,9 +1,9 @@
 """Reading a log column by column, before it has an alphabet.
 
 Only one column is in memory in full at a time. Columns that cannot matter (constants), or that cannot be symbols
-(identifiers, text with too many values), are not read into the grid; the reason is part of the result. Of a large log
-only a sample of whole episodes is kept, chosen by their content, so that neither the order of the episodes nor their
-ids matter.
+(identifiers, text with too many values), are not read into the grid; the reason is part of the result. Episodes are put
+into a random order that depends on their content alone, and of a large log only the first ones are kept. So neither the
+order of the episodes in the log nor their ids matter, and equal episodes are divided between those kept and the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from suffice.data.alphabet import Value, in_order, plain, smallest_uint
 from suffice.data.columnar import ColumnarLog, LoggedColumn
-from suffice.data.content import content_hashes, text_hash
+from suffice.data.content import content_hashes, content_order, text_hash
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn
 from suffice.data.encoding.tables import Coded, LogTable
@@ -32,6 +32,7 @@ FEW_VALUES = 16  # distinct numbers up to which a column is one of categories
 DENSE = 4  # distinct whole numbers are identifiers if their range is at most this multiple of their number
 SOME_VALUES = 64  # distinct whole numbers up to which they may be categories or be cut
 MOST_STEPS = 1 << 19  # steps, with padding, of the episodes that columns are chosen from
+SEED = 0  # of the order of episodes
 
 Reason = Literal["constant", "identifier", "many values"]
 
@@ -57,13 +58,12 @@ def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int = MOST_STE
     own = {name: kind for name, kind in how.encoder.kinds.items() if name in (columns.action, columns.reward)}
     base, _ = read_table(opened, replace(without, encoder=replace(without.encoder, kinds=own)))
     reader = _Reader(table, layout, request, how.max_values)
-    steps = (layout.horizon + 1) * layout.n
-    if steps > most_steps:
-        hashes = content_hashes(base)
-        for place, name in enumerate(offered):
-            hashes = hashes + reader.hashes(name, place)  # modulo 2**64
-        chosen = np.argsort(hashes, kind="stable")[: max(1, most_steps // (layout.horizon + 1))]
-        base, reader = base.columns(chosen), replace(reader, chosen=chosen)
+    hashes = content_hashes(base)
+    for place, name in enumerate(offered):
+        hashes = hashes + reader.hashes(name, place)  # modulo 2**64
+    order = content_order(hashes, base.weight)[np.random.default_rng(SEED).permutation(layout.n)]
+    chosen = order[: max(1, most_steps // (layout.horizon + 1))]
+    base, reader = base.columns(chosen), replace(reader, chosen=chosen)
     found: list[LoggedColumn] = []
     left_out: dict[str, Reason] = {}
     fitted: dict[str, ColumnEncoder] = {}
@@ -86,7 +86,7 @@ class _Reader:
     layout: GridLayout
     kinds: Mapping[str, ColumnRequest]
     max_values: int
-    chosen: Int64 | None = None  # episodes to keep; None: all
+    chosen: Int64 | None = None  # episodes to keep, in order; None: all in the order of the log
 
     def read(self, name: str) -> tuple[LoggedColumn | Reason, ColumnEncoder]:
         """Return a column or why it is left out, and how it is encoded if the caller says so."""
