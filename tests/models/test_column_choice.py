@@ -167,3 +167,15 @@ def test_learn_uses_all_columns_of_narrow_logs_by_default(log):
 def test_learn_uses_all_columns_if_the_caller_bins_one(log):
     binned = suffice.learn(without(log, "noise1", "noise2", "noise3", "person"), bins={"price": 3}, stationary=True)
     assert binned.encoder.features == ("price", "bit1", "noise0") and not binned.about.columns_found
+
+
+def test_learn_uses_all_columns_if_episodes_are_grouped(log):
+    """The evidence for columns counts episodes as independent, so groups leave the choice to the caller."""
+    rows = len(log["step"])
+    grouped = without(log, "noise1", "noise2", "noise3") | {"price": np.arange(rows) % 10}
+    model = suffice.learn(grouped, group_column="person", stationary=True)
+    assert model.encoder.features == ("price", "bit1", "noise0") and not model.about.columns_found
+    with pytest.raises(suffice.SettingsError, match=r"depend on each other, so columns cannot be chosen\. Name them"):
+        suffice.learn(grouped, group_column="person", observations="auto")
+    with pytest.raises(suffice.SettingsError, match="depend on each other"):
+        suffice.learn(grouped, columns={"group": "person"}, observations="auto")
