@@ -179,3 +179,19 @@ def test_learn_uses_all_columns_if_episodes_are_grouped(log):
         suffice.learn(grouped, group_column="person", observations="auto")
     with pytest.raises(suffice.SettingsError, match="depend on each other"):
         suffice.learn(grouped, columns={"group": "person"}, observations="auto")
+
+
+def test_ends_do_not_depend_on_the_chosen_columns():
+    """A column that predicts the end of an episode decides how episodes end, and is chosen because of it."""
+    rng, rows = np.random.default_rng(0), []
+    for i in range(500):
+        for t in range(8):
+            seen = rng.integers(0, 2)
+            rows.append((i, t, seen, rng.integers(0, 3), rng.integers(0, 2), -1.0))
+            if seen and rng.random() < 0.6:
+                break
+    names = ("episode", "step", "seen", "noise", "action", "reward")
+    log = {name: np.array([row[j] for row in rows]) for j, name in enumerate(names)}
+    chosen, every = (suffice.learn(log, observations=given, stationary=True) for given in ("auto", "all"))
+    assert chosen.encoder.features == ("seen",)
+    assert chosen.about.ends == every.about.ends and chosen.about.ends.kind == "terminal"

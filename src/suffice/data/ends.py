@@ -18,6 +18,7 @@ the rule. Decision: docs/decisions/0035.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
@@ -160,10 +161,17 @@ def decide_ends(log: Log, ends: Ends, marked: bool) -> tuple[Log, LogEnds]:
         return log, LogEnds("censored", shorter=shorter, cut_off=cut_off)
     if log.total < FEWEST_EPISODES:
         return log.ended(), LogEnds("terminal", True, shorter)
-    predictor, z, tests = _best_predictor(stops.table, log)
-    if z >= NormalDist().inv_cdf(1 - LEVEL / max(tests, 1)):
-        return log.ended(), LogEnds("terminal", True, shorter, 0, predictor, z)
-    return log, LogEnds("censored", True, shorter, cut_off, predictor, z)
+    decided = judged_by(_predictors(stops.table, log), shorter, cut_off)
+    return (log.ended() if decided.kind == "terminal" else log), decided
+
+
+def judged_by(predictors: Mapping[str, float], shorter: int, cut_off: int) -> LogEnds:
+    """Decide by how clearly each of several predictors tells where episodes stop, in standard errors."""
+    best = max(predictors, key=lambda name: predictors[name])
+    z = predictors[best]
+    if z >= NormalDist().inv_cdf(1 - LEVEL / len(predictors)):
+        return LogEnds("terminal", True, shorter, 0, best, z)
+    return LogEnds("censored", True, shorter, cut_off, best, z)
 
 
 def otherwise(episodes: Episodes) -> Episodes:
@@ -244,16 +252,15 @@ def _compared_steps(log: Log) -> int:
     return max(1, min(log.horizon - 1, MOST_CELLS // width)) if log.horizon > 1 else 0
 
 
-def _best_predictor(table: Int64, log: Log) -> tuple[str | None, float, int]:
-    """Return what predicts stops best, its z, and the number of predictors that were compared."""
+def _predictors(table: Int64, log: Log) -> dict[str, float]:
+    """Return how clearly each column, the action and the reward predict stops."""
     n_seen = log.alphabet.n_observations
     found = {}
     for name, codes in _values_by_column(log.alphabet).items():
         found[name] = association(_grouped(table[:, :n_seen], codes))
     for name, column in (("action", 0), ("reward", 2)):
         found[name] = association(_grouped(table[:, n_seen:], log.letters[:, column].astype(np.int64)))
-    best = max(found, key=lambda name: found[name])
-    return best, found[best], len(found)
+    return found
 
 
 def _values_by_column(alphabet: Alphabet) -> dict[str, Int64]:

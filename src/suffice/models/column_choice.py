@@ -14,6 +14,7 @@ from suffice.data.columnar import ColumnarLog
 from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import text_columns
 from suffice.data.encoding.kinds import ColumnRequest
+from suffice.data.ends import ends_of
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, Reading, read_data, sources_of
 from suffice.data.logs.columnar_reading import ColumnarReading, read_columnar
@@ -116,7 +117,12 @@ def _read_with(
     kinds |= {f.column: columnar.kinds[f.column] for f in features if f.column in columnar.kinds}
     names = tuple(feature.column for feature in features)
     request = replace(how.encoder, columns=replace(how.encoder.columns, observations=names), kinds=own | kinds)
-    reading = read_data(data, request, how.horizon, room, replace(how, encoder=request))
+    decided = columnar.ends
+    ends = ends_of(decided.kind) if decided.assumed else how.ends
+    reading = read_data(data, request, how.horizon, room, replace(how, encoder=request, ends=ends))
+    if decided.assumed and reading.ends.kind == decided.kind:
+        known = replace(decided, shorter=reading.ends.shorter, cut_off=reading.ends.cut_off)
+        reading = reading._replace(ends=known)
     encoder = replace(reading.encoder, offered=columnar.offered if names != columnar.offered else ())
     return reading._replace(encoder=encoder, found=_found(columnar, selection, whole))
 

@@ -17,11 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.alphabet import Value, in_order, plain, smallest_uint
+from suffice.data.column_ends import decide_columnar_ends
 from suffice.data.columnar import ColumnarLog, LoggedColumn
 from suffice.data.content import content_hashes, content_order, text_hash
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn
 from suffice.data.encoding.tables import Coded, LogTable
+from suffice.data.ends import NO_EARLY_ENDS, Ends, LogEnds
 from suffice.data.logs.placement import GridLayout, lay_out, place_rows
 from suffice.data.logs.reading import ReadOptions, flat_table, read_table
 from suffice.errors import LogError
@@ -46,6 +48,7 @@ class ColumnarReading:
     left_out: Mapping[str, Reason]
     kinds: Mapping[str, ColumnEncoder]  # of columns that the caller bins
     columns: Columns  # by role
+    ends: LogEnds = NO_EARLY_ENDS  # decided by all columns
 
 
 def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int = MOST_STEPS) -> ColumnarReading:
@@ -56,7 +59,9 @@ def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int = MOST_STE
     without = replace(how, encoder=replace(how.encoder, columns=replace(columns, observations=()), like=None))
     request = how.encoder.by_column(columns)
     own = {name: kind for name, kind in how.encoder.kinds.items() if name in (columns.action, columns.reward)}
-    base, _ = read_table(opened, replace(without, encoder=replace(without.encoder, kinds=own)))
+    undecided: Ends = "censored" if how.ends == "auto" else how.ends
+    without = replace(without, encoder=replace(without.encoder, kinds=own), ends=undecided)
+    base, report = read_table(opened, without)
     reader = _Reader(table, layout, request, how.max_values)
     hashes = content_hashes(base)
     for place, name in enumerate(offered):
@@ -75,7 +80,10 @@ def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int = MOST_STE
             found.append(column)
         if kind != CATEGORY:
             fitted[name] = kind
-    return ColumnarReading(ColumnarLog.of(base.compact(), found), offered, left_out, fitted, columns)
+    log, ends = ColumnarLog.of(base.compact(), found), report.ends
+    if how.ends == "auto" and ends.kind == "censored":
+        log, ends = decide_columnar_ends(log, ends)
+    return ColumnarReading(log, offered, left_out, fitted, columns, ends)
 
 
 @dataclass(frozen=True)
