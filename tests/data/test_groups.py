@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import suffice
 from oracle import random_episodes
-from suffice.data.groups import group_sizes
+from suffice.data.groups import group_sizes, groups_digest
 from suffice.data.stored import Writer
 from suffice.errors import SufficeError
 from suffice.evidence.estimates import sum_of_squares
@@ -77,3 +78,25 @@ def test_sum_of_squares_adds_influences_within_groups_before_squaring() -> None:
     expected = ((1 * 1.0 + 2 * -2.0) ** 2 + (3.0 + 4 * 0.5) ** 2) * 2 / 1
     assert sum_of_squares(influence, weight, group) == pytest.approx(expected)
     assert sum_of_squares(influence, weight) == pytest.approx((weight * influence**2).sum())
+
+
+def test_groups_digest_depends_on_groups_and_not_on_order_or_weights() -> None:
+    episodes = random_episodes(np.random.default_rng(1), 3, 2, 2, 2, 2, 30)
+    assert groups_digest(episodes) is None
+    grouped = replace(episodes, group=np.arange(30, dtype=np.uint64) // 3)
+    backwards = grouped.columns(np.arange(30)[::-1])
+    twice = grouped.columns(np.repeat(np.arange(30), 2))
+    assert groups_digest(grouped) == groups_digest(backwards) != groups_digest(twice)
+    assert groups_digest(twice) == groups_digest(replace(grouped, weight=np.full(30, 2)))
+    assert groups_digest(grouped) != groups_digest(replace(grouped, group=np.arange(30, dtype=np.uint64) // 5))
+
+
+@pytest.mark.parametrize("person", [[5, 5, 6, 6], None])
+def test_checkpoint_of_other_groups_is_refused(person: list[int] | None, tmp_path: Path) -> None:
+    log: dict[str, Any] = rows([1, 2, 1, 2] * 10)
+    like: dict[str, Any] = {"stationary": False, "observations": "seen", "plan": False, "checkpoint": tmp_path / "c"}
+    suffice.learn(log, group_column="person", **like)
+    other = log if person is None else rows(person * 10)
+    with pytest.raises(SufficeError, match="another run: the grouping of the episodes differs"):
+        suffice.learn(other, group_column=None if person is None else "person", **like)
+    suffice.learn(rows([1, 2, 1, 2] * 10), group_column="person", **like)

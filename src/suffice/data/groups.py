@@ -6,12 +6,14 @@ larger than that of independent episodes if all episodes of a group are the same
 
 from __future__ import annotations
 
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
 
+from suffice.data import content
 from suffice.data.log import Log, run_query
-from suffice.data.queries import EpisodesView
+from suffice.data.queries import EpisodesView, added
 from suffice.kernels.array_types import Int64, UInt64
 
 
@@ -48,3 +50,27 @@ def _counted(group: UInt64, size: Int64 | None) -> GroupSizes:
 def group_sizes(log: Log, threads: int = 1) -> GroupSizes | None:
     """Return the groups of a log and their sizes; None if its episodes are independent."""
     return run_query(log, _GroupQuery(), threads) if log.grouped else None
+
+
+class _MembersQuery(NamedTuple):
+    """Query for the sum of hashes of the episodes with their groups."""
+
+    of_letter: UInt64  # [X] hashes of the letters
+
+    def __call__(self, view: EpisodesView) -> UInt64:
+        """Add up the hashes of some episodes; see `Query`."""
+        hashes, weight = content.content_hashes(view.episodes, self.of_letter), view.episodes.weight
+        times = np.ones(len(hashes), np.uint64) if weight is None else weight.astype(np.uint64)
+        return np.array([(hashes * times).sum(dtype=np.uint64)])
+
+    def combine(self, answers: list[UInt64]) -> UInt64:
+        """Add up the sums of parts of the log; see `Query`."""
+        return added(answers)
+
+
+def groups_digest(log: Log, threads: int = 1) -> str | None:
+    """Return a hash of which episodes belong to which group, in any order; None if they are independent."""
+    if not log.grouped:
+        return None
+    total = run_query(log, _MembersQuery(content.letter_hashes(log.outline)), threads)
+    return hashlib.blake2b(total.tobytes(), digest_size=16).hexdigest()

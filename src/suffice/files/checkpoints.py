@@ -243,6 +243,6 @@ def _refuse_another(folder: Path, before: Mapping[str, str], now: Mapping[str, s
 
 
 def _difference(name: str, before: str | None, now: str | None) -> str:
-    if before and now and HASH.fullmatch(before) and HASH.fullmatch(now):
+    if any(value and HASH.fullmatch(value) for value in (before, now)):
         return f"the {name} differs"
     return f"{name} was {before} and is now {now}"

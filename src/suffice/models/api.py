@@ -23,6 +23,7 @@ from suffice.data.content import BYTES_TO_CHOOSE
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import Columns
 from suffice.data.ends import Ends, otherwise, whole_if_assumed
+from suffice.data.groups import groups_digest
 from suffice.data.loading import Data, Reading, sources_of
 from suffice.data.log import ITSELF, ExternalLog, Log, digest
 from suffice.data.memory_limit import within_memory
@@ -374,10 +375,12 @@ def _learned(
 def _describe(read: Reading, choices: Choices) -> dict[str, object]:
     """Return what the result of a run depends on, for the check of a checkpoint."""
     log, threads = read.episodes, choices.settings.threads
+    groups = groups_digest(log, threads)
     return {
         "episodes": log.total,
         "horizon": log.horizon,
         "distinct steps": len(log.letters),
         "content of the log": digest(log, threads=threads),
+        **({} if groups is None else {"grouping of the episodes": groups}),
         **describe_choices(choices),
     }
