@@ -24,7 +24,10 @@ from suffice import (
     write_log,
 )
 from suffice.models.choices import Choices
+from suffice.models.column_choice import columns_chosen_by
 from suffice.models.learn_options import LearnOptions, memory_bytes
+from suffice.models.log_options import LogOptions
+from support.cli import ok
 from support.cli import suffice as run
 
 
@@ -165,7 +168,9 @@ def test_learn_options_apply_words_to_default_fields_of_settings() -> None:
     ("options", "refined"),
     [
         (LearnOptions(), True),
-        (LearnOptions(metric="languages", cut=0.0, threads=1), True),
+        (LearnOptions(threads=1), True),
+        (LearnOptions(metric="languages"), False),
+        (LearnOptions(cut=0.0), False),
         (LearnOptions(settings=Settings(threads=3)), True),
         (LearnOptions(metric="prefixes"), False),
         (LearnOptions(bound="fisher"), False),
@@ -178,6 +183,37 @@ def test_learn_options_apply_words_to_default_fields_of_settings() -> None:
 )
 def test_learn_options_refine_unless_a_test_split_or_no_plan_is_chosen(options: LearnOptions, refined: bool) -> None:
     assert options.choices().second_look is refined
+
+
+GIVEN: list[tuple[dict[str, Any], str]] = [
+    ({"metric": "languages"}, "--metric languages"),
+    ({"family": "conjunctions"}, "--family conjunctions"),
+    ({"bound": "fisher"}, "--bound fisher"),
+    ({"cut": 0.0}, "--cut 0"),
+    ({"delta": 0.001}, "--delta 0.001"),
+    ({"split": True}, "--split"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), GIVEN, ids=[words for _, words in GIVEN])
+def test_a_part_of_the_algorithm_gives_layers_on_all_columns_even_with_its_default(
+    given: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    options = LearnOptions(**given)
+    assert options.chooses_algorithm and columns_chosen_by(LogOptions(), options, None) == "caller"
+    found = options.choices()
+    assert (found.stationary, found.second_look) == (False, False)
+    write_log(corridor(60), tmp_path / "log.parquet")
+    ok("learn", str(tmp_path / "log.parquet"), "-o", str(tmp_path / "it.model"), *words.split())
+    made = suffice.load(tmp_path / "it.model")
+    assert not made.rdp.stationary and made.compared is None and not made.about.second_look
+
+
+@pytest.mark.parametrize("given", [{}, {"threads": 1}, {"settings": Settings(threads=3)}, {"split": False}])
+def test_options_that_are_no_part_of_the_algorithm_leave_the_choice_to_the_data(given: dict[str, Any]) -> None:
+    options = LearnOptions(**given)
+    assert options.choices().stationary == "auto" and options.choices().second_look
+    assert columns_chosen_by(LogOptions(), options, None) == "data if possible"
 
 
 def test_learn_options_override_an_earlier_model() -> None:

@@ -25,7 +25,8 @@ Stationary = Literal["no", "yes", "auto"]
 
 def learn_options(
     metric: str | None, family: str | None, bound: str | None, delta: float | None, confidence: float | None,
-    cut: float, stationary: Stationary | None, plan: PlanOptions, seed: int, threads: int | None, memory: str | None,
+    cut: float | None, stationary: Stationary | None, plan: PlanOptions, seed: int, threads: int | None,
+    memory: str | None,
 ) -> LearnOptions:  # fmt: skip
     """Collect the options of the command under the names of the Python parameters."""
     from suffice.models.learn_options import LearnOptions

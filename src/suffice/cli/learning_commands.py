@@ -68,7 +68,7 @@ def learn(
     bound: Annotated[BoundName | None, IN_COMPARING] = None,
     delta: Annotated[float | None, IN_COMPARING] = None,
     confidence: Annotated[float | None, IN_COMPARING] = None,
-    cut: Annotated[float, IN_COMPARING] = 0.0,
+    cut: Annotated[float | None, IN_COMPARING] = None,
     seed: Annotated[Whole, IN_RESOURCES] = 0,
     threads: Annotated[Whole | None, IN_RESOURCES] = None,
     memory: Annotated[str | None, IN_RESOURCES] = None,
@@ -126,6 +126,7 @@ def learn(
         Instead of --delta: probability that no test makes a false split.
     cut
         Share of the episodes below which a candidate does not become a state but joins the nearest one (AdaCT-H-A).
+        Default: 0.
     seed
         Seed of everything random: hash functions of the sketch, halves of --split.
     threads

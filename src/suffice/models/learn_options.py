@@ -84,27 +84,41 @@ class LearnOptions:
 
     @property
     def chooses_algorithm(self) -> bool:
-        """Return whether a test, a level of layers or a split is given: then the paper's algorithm uses all columns."""
-        if self.split or any(value is not None for value in (self.family, self.bound)):
+        """Whether the paper's algorithm is chosen: layers, not refined, on all given columns.
+
+        It is if a metric, family, bound, cut or split is given, even if it is the default one, or a level of layers.
+        """
+        if self.split or any(value is not None for value in (self.metric, self.family, self.bound, self.cut)):
             return True
-        level = self.delta is not None or self.confidence is not None
-        if level and self.stationary not in (True, "yes", "auto"):
+        if self._chooses_level and self.stationary not in (True, "yes", "auto"):
             return True
-        return self.metric not in (None, LanguageCounts().options.metric) or bool(self.cut) or self.settings is not None
+        return self._differs_in("statistic", "bound", "delta", "confidence", "cut")
+
+    @property
+    def _chooses_level(self) -> bool:
+        return self.delta is not None or self.confidence is not None
+
+    def _differs_in(self, *names: str) -> bool:
+        """Return whether `settings` are given and differ from the default in one of these fields."""
+        standard = Settings()
+        return self.settings is not None and any(
+            getattr(self.settings, name) != getattr(standard, name) for name in names
+        )
 
     def _choices(self, like: Model | None) -> Choices:
         usual = Choices() if like is None else Choices.of(like)
         planning = self._planning(usual.planning)
         split = self._split(usual.split, planning)
         stationary = usual.stationary if self.stationary is None else _stationary(self.stationary)
-        if self.stationary is None and stationary == "auto" and self._chooses_layers(usual.settings, planning, split):
+        needs_layers = split is not None or (planning is not None and planning.subsample)
+        if self.stationary is None and stationary == "auto" and (self.chooses_algorithm or needs_layers):
             stationary = False
         if stationary is True:
             self._refuse_with_stationary()
         look = self.second_look
         if look is None:  # refine unless a test, a level, a split or no plan was chosen
             look = usual.second_look if like is not None else planning is not None
-            look = look and split is None and not self._chooses_test(usual.settings)
+            look = look and split is None and not (self.chooses_algorithm or self._chooses_level)
         settings = self._settings(usual.settings)
         return Choices(settings, planning, split, look, stationary, self.hold_out, self.seed)
 
@@ -158,22 +172,6 @@ class LearnOptions:
             raise SettingsError(
                 f"{parameter('delta')} and the confidence in settings contradict each other. Leave one of them out."
             )
-
-    def _chooses_layers(self, usual: Settings, planning: Planning | None, split: Split | None) -> bool:
-        """Return whether the user chose the paper's algorithm: a metric, test, level, split or subsampled plan."""
-        subsampled = planning is not None and planning.subsample
-        return self.metric is not None or subsampled or split is not None or self._chooses_test(usual)
-
-    def _chooses_test(self, usual: Settings) -> bool:
-        """Return whether the user chose how futures are compared, or at which level."""
-        if any(value is not None for value in (self.family, self.bound, self.delta, self.confidence)):
-            return True
-        if self.metric not in (None, usual.statistic.options.metric) or self.cut not in (None, usual.cut):
-            return True
-        if self.settings is None:
-            return False
-        standard, names = Settings(), ("statistic", "bound", "delta", "confidence", "cut")
-        return any(getattr(self.settings, name) != getattr(standard, name) for name in names)
 
     # ------------------------------------------------------------ plan
 
