@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+import suffice
 from oracle import random_episodes
 from suffice.data.ends import association, decide_ends, refuse_cut_off, whole_if_assumed
 from suffice.data.episodes import Episodes
@@ -122,3 +123,30 @@ def test_layers_refuse_cut_off_episodes_unless_they_were_only_assumed() -> None:
 def test_read_log_refuses_an_unknown_choice_of_ends() -> None:
     with pytest.raises(SufficeError, match=r"ends='never' is not a choice\. Choose 'terminal', 'censored' or 'auto'\."):
         read_log(goal_log(np.random.default_rng(0)), ends="never")  # type: ignore[arg-type]
+
+
+def stopped_log(n: int, effect: float, costs: bool) -> dict[str, Any]:
+    """Return a log whose rewards depend a little on the action or, as costs, whose episodes action 1 stops."""
+    rng, rows = np.random.default_rng(1), []
+    for episode in range(n):
+        for step in range(int(rng.integers(2, 7)) if not costs else 6):
+            seen, action = rng.integers(0, 2, 2).tolist()
+            rows.append((episode, step, seen, action, -1.0 if costs else float(rng.random() < 0.5 + effect * action)))
+            if costs and action and rng.random() < 0.6:
+                break
+    return dict(zip(("episode", "step", "seen", "action", "reward"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def test_other_verdict_is_that_of_the_other_assumption() -> None:
+    log = stopped_log(400, 0, True)
+    ended, cut_off = suffice.learn(log, stationary=True), suffice.learn(log, stationary=True, ends="censored")
+    assert ended.about.ends.kind == "terminal" and ended.about.plan.verdict == "follow"
+    assert ended.about.ends.other_verdict == cut_off.about.plan.verdict == "no difference"
+
+
+def test_other_verdict_is_not_that_of_a_sample_too_small_to_show_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suffice.models.api.COMPARED_ENDS_STEPS", 1 << 9)
+    log = stopped_log(1500, 0.12, False)
+    whole, ended = suffice.learn(log), suffice.learn(log, ends="terminal")
+    assert whole.about.plan.verdict == ended.about.plan.verdict == "follow"
+    assert whole.about.ends.kind == "censored" and whole.about.ends.other_verdict is None

@@ -36,6 +36,8 @@ from suffice.evidence.bounds import Bound
 from suffice.evidence.languages import Family
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage, checkpoint_in, refuse_other_choices
 from suffice.learning.adact_h import Learned, Settings
+from suffice.learning.memories import Cycle, Window
+from suffice.learning.windows import WINDOW
 from suffice.models.choices import Choices, describe_choices
 from suffice.models.column_choice import columns_chosen_by, read_for_learning
 from suffice.models.held_out import learned_from, read_like
@@ -47,7 +49,7 @@ from suffice.planning.memory_comparison import MemoryComparison
 from suffice.planning.memory_plans import FOLD_SEED, learn_memory
 from suffice.planning.objective import ObjectiveName
 from suffice.planning.planner import Planning
-from suffice.planning.regorl import Solution, Split, regorl
+from suffice.planning.regorl import Solution, Split, judge_memory, regorl
 
 COMPARED_ENDS_STEPS = 1 << 16  # steps of the sample by which another assumption about ends is tried
 
@@ -333,12 +335,18 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, stage: Che
 def _other_verdict(log: Log, result: Solution, settings: Settings) -> str | None:
     """Return the verdict if episodes ended instead of being cut off, or the reverse; None if it is the same.
 
-    It is found on a sample of the log, so that this takes seconds; None without enough episodes to judge a plan.
+    Both assumptions are judged on one sample of the log, so that this takes seconds, with the memory of the result;
+    None if the sample does not show the verdict of the result, or is not enough to judge a plan. That a part of the log
+    shows no difference says nothing of the whole.
     """
-    rng = np.random.default_rng(FOLD_SEED)
-    sample = otherwise(sample_of(log, COMPARED_ENDS_STEPS, settings.memory, rng, settings.threads))
-    other = regorl(sample, settings, result.planning, stationary=True).verdict
-    return None if other.code == result.verdict.code or other.reasons == ("too_few_episodes",) else other.code
+    rng, how = np.random.default_rng(FOLD_SEED), result.learned.criterion
+    kind = Window(int(how.family or 0)) if how is not None and how.metric == WINDOW else Cycle()
+    sample = sample_of(log, COMPARED_ENDS_STEPS, settings.memory, rng, settings.threads)
+    if judge_memory(sample, kind, settings, result.planning).code != result.verdict.code:
+        return None
+    other = judge_memory(otherwise(sample), kind, settings, result.planning)
+    unknown = "too_few_episodes" in other.reasons or (other.code == "no difference" and sample.n < log.n)
+    return None if unknown or other.code == result.verdict.code else other.code
 
 
 def refuse_if_many(log: Log, choices: Choices) -> None:

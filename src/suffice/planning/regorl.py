@@ -307,6 +307,13 @@ def _judge_by_folds(
     return cross_fit(sample, make_again, np.random.default_rng(FOLD_SEED), planning.delta, planning.aim)
 
 
+def judge_memory(episodes: Episodes, kind: MemoryKind, settings: Settings, planning: Planning) -> PlanVerdict:
+    """Return the verdict on plans with a kind of memory, by cross-fitting; the whole log gets no plan."""
+    maker = PlanMaker(settings, planning, np.random.default_rng(0))
+    judged = _judge_by_folds(episodes, kind, maker, None, lambda done, of: None)
+    return PlanVerdict.of(None) if judged is None else PlanVerdict.of(judged.gain, judged.fits)
+
+
 def _for_layers(conflict: str) -> SettingsError:
     return SettingsError(
         f"{conflict} cannot be combined with {parameter('stationary', True)}: the paper's proof is for layers. "
