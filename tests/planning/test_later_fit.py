@@ -10,8 +10,11 @@ import pytest
 import suffice
 from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
+from suffice.learning.adact_h import Settings
+from suffice.learning.layers import learn_layers
 from suffice.learning.windows import learn_window
 from suffice.planning.later_fit import TRAINING, LaterFit, _against_training, later_fit
+from support.censoring import censored
 
 
 @cache
@@ -43,6 +46,21 @@ def test_later_fit_accepts_later_episodes_of_the_same_process() -> None:
     assert sum(not fit.fits for fit in found) <= 2
     assert abs(np.mean([fit.z[TRAINING] for fit in found])) < 4 / np.sqrt(40)
     assert found[0].level == pytest.approx(5 * 0.00135, rel=0.01)
+
+
+def test_later_fit_leaves_out_decisions_that_episodes_were_cut_off_after() -> None:
+    rdp = learn_window(censored(log(2_000, 0), np.random.default_rng(0)), 1).rdp
+    plan = suffice.plan_on(rdp.layered(), suffice.Planning())
+    for seed in range(1, 4):
+        assert later_fit(rdp, plan, censored(log(500, seed), np.random.default_rng(seed))).fits
+    assert later_fit(rdp, plan, censored(log(500, 1, wins=(0.6, 0.5)), np.random.default_rng(1))).changed
+
+
+def test_later_fit_of_layers_leaves_out_the_last_decision_of_shorter_logs() -> None:
+    rdp = learn_layers(log(2_000, 0), Settings()).rdp
+    plan = suffice.plan_on(rdp, suffice.Planning())
+    assert later_fit(rdp, plan, log(500, 1).cut(3)).fits and later_fit(rdp, plan, log(500, 2)).fits
+    assert later_fit(rdp, plan, log(500, 1, wins=(0.6, 0.5)).cut(3)).changed
 
 
 def test_later_fit_notices_other_outcomes() -> None:

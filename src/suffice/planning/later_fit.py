@@ -19,7 +19,7 @@ import numpy as np
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD
-from suffice.data.episodes import Episodes
+from suffice.data.episodes import Episodes, known_outcomes
 from suffice.planning.contingency import excess_of_tables
 from suffice.planning.cross_fitting import MISFIT, tested_refinements
 from suffice.planning.held_out_value import HeldOutPlan
@@ -125,7 +125,10 @@ def _z(excess: float, variance: float) -> float:
 
 
 def _against_training(rdp: RDP, episodes: Episodes) -> tuple[float, float]:
-    """Compare the letters that follow each state and action with those of the training episodes."""
+    """Compare the letters that follow each state and action with those of the training episodes.
+
+    A decision counts if it is known what followed it, as among the training episodes.
+    """
     letter, action = rdp.codes_in(episodes)
     states, n_letters, n_actions = rdp.run_all(episodes), len(rdp.letters), rdp.alphabet.n_actions
     weight = np.ones(episodes.n) if episodes.weight is None else episodes.weight.astype(float)
@@ -136,9 +139,11 @@ def _against_training(rdp: RDP, episodes: Episodes) -> tuple[float, float]:
     rows.append(2 * cells[0])
     outcomes.append(code)
     times.append(rdp.counts[state, code].astype(float))
-    for t in range(1, rdp.steps_in(episodes)):
+    outcome_known = known_outcomes(episodes)
+    shorter = not rdp.stationary and episodes.horizon < rdp.horizon  # what followed its last decision is not known
+    for t in range(1, rdp.steps_in(episodes) - shorter):
         word = episodes.word[t]
-        here = known[states[t]] & (action[word] > PAD) & (action[word] != UNSEEN)
+        here = known[states[t]] & outcome_known[t - 1] & (action[word] > PAD) & (action[word] != UNSEEN)
         cells.append(states[t][here].astype(np.int64) * n_actions + action[word][here])
         rows.append(2 * cells[-1] + 1)
         found = letter[word][here]
