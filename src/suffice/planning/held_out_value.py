@@ -103,10 +103,10 @@ class HeldOutPlan:
         """
         if other is self:
             return 0.0, 0.0
-        here, there = self._beside(other), other._beside(self)
+        here, there = self.beside(other), other.beside(self)
         return here.value - there.value, here.variance(weight, there.influence, group=group)
 
-    def _beside(self, other: HeldOutPlan) -> HeldOutValue:
+    def beside(self, other: HeldOutPlan) -> HeldOutValue:
         """Estimate the return of the plan, with nodes divided by the places of another automaton."""
         place, rows = other._walk.place, len(self._walk.place)
         missing = max(rows - len(place), 0)  # decisions after all episodes have ended

@@ -53,16 +53,22 @@ class JudgedPlan(NamedTuple):
 
     def value(self, refinement: str | None = None) -> HeldOutValue:
         """Estimate the value of the plan, with nodes refined; see `HeldOutPlan.value`."""
-        found = self.walked.value(refinement)
+        return self._by_objective(self.walked.value(refinement))
+
+    def difference(self, other: JudgedPlan, weight: Int64 | None, group: UInt64 | None = None) -> tuple[float, float]:
+        """Return by how much this plan is worth more than another one on the same episodes, and the variance."""
+        if other is self:
+            return 0.0, 0.0
+        here = self._by_objective(self.walked.beside(other.walked))
+        there = other._by_objective(other.walked.beside(self.walked))
+        return here.value - there.value, here.variance(weight, there.influence, group=group)
+
+    def _by_objective(self, found: HeldOutValue) -> HeldOutValue:
+        """Turn a value of the rewards of `walked` into one of the objective."""
         if self.steps == 1.0 and not self.ratio:
             return found
         value = self.ratio + found.value / self.steps
         return HeldOutValue(value, found.influence / self.steps, found.rare / self.steps**2)
-
-    def difference(self, other: JudgedPlan, weight: Int64 | None, group: UInt64 | None = None) -> tuple[float, float]:
-        """Return by how much this plan is worth more than another one on the same episodes, and the variance."""
-        value, variance = self.walked.difference(other.walked, weight, group)
-        return value / self.steps, variance / self.steps**2
 
 
 def _zero_if_padded(episodes: Episodes) -> float:
