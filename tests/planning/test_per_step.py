@@ -13,10 +13,11 @@ from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import PAD
 from suffice.data.possible_returns import reward_ranges
 from suffice.learning.adact_h import Settings, adact_h
+from suffice.learning.windows import learn_window
 from suffice.planning.backward_induction import plan_values
 from suffice.planning.judged_plan import JudgedPlan
 from suffice.planning.objective import Objective
-from suffice.planning.per_step import with_less_reward
+from suffice.planning.per_step import plan_per_step, with_less_reward
 from suffice.planning.plan import Plan
 from suffice.planning.planner import GREEDY, plan_on
 
@@ -98,3 +99,34 @@ def test_judged_plan_gives_the_ratio_and_its_influences() -> None:
     assert found.value == pytest.approx(returns.value / steps, rel=1e-6)
     of_steps = returns.influence - ones.influence
     assert found.influence == pytest.approx((returns.influence - found.value * of_steps) / steps, abs=1e-9)
+
+
+def test_difference_per_step_of_episodes_of_one_length_is_that_of_returns_by_step() -> None:
+    episodes = random_episodes(np.random.default_rng(3), 4, 2, 2, 2, 3, 200)
+    ranges, rdps = reward_ranges(episodes), [learn_window(episodes, length).rdp for length in (1, 0)]
+    best, usual = (plan_on(rdp.layered(), GREEDY) for rdp in rdps)
+    plans = [(rdps[0], best), (rdps[1], replace(usual, actions=np.full_like(usual.actions, BEHAVE)))]
+    found = []
+    for aim in (Objective("return"), Objective("per-step")):
+        one, other = (JudgedPlan.of(rdp, plan, episodes, ranges, aim) for rdp, plan in plans)
+        found.append(one.difference(other, None))
+    (returned, variance), per_step = found
+    assert returned > 0.1
+    assert per_step == pytest.approx((returned / 4, variance / 16), rel=1e-6)
+
+
+def test_plan_per_step_of_plans_that_come_back_is_the_best_with_its_own_bound() -> None:
+    """Two plans that alternate; bounds are exact, so that each is the value if it belongs to the plan."""
+    rdp = automaton(1)
+    best = plan_on(rdp, PER_STEP)
+    behave = replace(best, actions=np.full(rdp.n_states, BEHAVE))
+    made: list[Plan] = []
+
+    def make(less: RDP) -> Plan:
+        plan = behave if len(made) % 2 else best
+        made.append(replace(plan, lower=plan_values(less, plan)))
+        return made[-1]
+
+    found = plan_per_step(rdp, rdp.own_tally(), make)
+    assert len(made) == 3 and found.value == best.value > ratio(rdp, behave.actions.tolist())
+    assert found.lower[0] == pytest.approx(found.value, abs=1e-9)

@@ -6,7 +6,8 @@ applies. Let V(ρ) be the return of these rewards, which is linear in ρ: E[L] =
 divided by E[L], is that of the difference from ρ.
 
 The best policy is found by Dinkelbach's iteration: plan for the rewards less by ρ, replace ρ by the plan's reward per
-step, until the plan stays the same. No plan is worse than the one before, and the iteration ends after a few.
+step, until the plan stays the same. Without penalties no plan is worse than the one before, and the iteration ends
+after a few. Penalised plans may come back in a cycle instead; then the one with the largest reward per step is taken.
 Reference: Dinkelbach (1967), *On nonlinear fractional programming*. Theory: docs/theory.md, section 6.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -54,19 +55,40 @@ def plan_per_step(rdp: RDP, tally: Tally, make: Callable[[RDP], Plan]) -> Plan:
     `make` plans for returns on an automaton. Values of states are the reward per step from there on.
     """
     behaviour = _returns_and_steps(rdp, tally, np.full(rdp.n_states, BEHAVE))
-    ratio, before = float(_ratio(*behaviour)[0]), None
+    ratio, tried = float(_ratio(*behaviour)[0]), list[_Tried]()
     for _ in range(MOST_ITERATIONS):
         plan = make(with_less_reward(rdp, ratio))
-        returns, steps = _returns_and_steps(rdp, tally, plan.actions)
-        found = _ratio(returns, steps)
-        same = before is not None and np.array_equal(plan.actions, before)
-        if same or abs(found[0] - ratio) <= SAME * max(1.0, abs(ratio)):
+        latest = _Tried(ratio, plan, *_returns_and_steps(rdp, tally, plan.actions))
+        again = [bool(np.array_equal(plan.actions, one.plan.actions)) for one in tried]
+        tried.append(latest)
+        if again[-1:] == [True] or abs(latest.value - ratio) <= SAME * max(1.0, abs(ratio)):
+            return latest.per_step()
+        if any(again):
             break
-        ratio, before = float(found[0]), plan.actions
-    lower = np.minimum(ratio + plan.lower / np.maximum(steps, SAME), found)
-    lower = np.where(steps > SAME, lower, 0.0)
-    values, bounds = (np.asarray(np.round(each, DIGITS) + 0.0, np.float64) for each in (found, lower))
-    return Plan(plan.actions, values, bounds, plan.error / float(steps[0]))
+        ratio = latest.value
+    return max(reversed(tried), key=lambda one: one.value).per_step()
+
+
+class _Tried(NamedTuple):
+    """A plan of the iteration, with what the rewards that it was made for are less by."""
+
+    ratio: float
+    plan: Plan
+    returns: Float  # [Q] expected return from each state on
+    steps: Float  # [Q] expected number of decisions
+
+    @property
+    def value(self) -> float:
+        """Return the reward per step."""
+        return float(_ratio(self.returns, self.steps)[0])
+
+    def per_step(self) -> Plan:
+        """Return the plan with values that are rewards per step."""
+        plan, steps, found = self.plan, self.steps, _ratio(self.returns, self.steps)
+        lower = np.minimum(self.ratio + plan.lower / np.maximum(steps, SAME), found)
+        lower = np.where(steps > SAME, lower, 0.0)
+        values, bounds = (np.asarray(np.round(each, DIGITS) + 0.0, np.float64) for each in (found, lower))
+        return Plan(plan.actions, values, bounds, plan.error / float(steps[0]))
 
 
 def _returns_and_steps(rdp: RDP, tally: Tally, actions: Int64) -> tuple[Float, Float]:
