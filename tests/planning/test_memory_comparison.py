@@ -68,6 +68,13 @@ def test_better_plan_needs_more_evidence_against_worse_bits(bits: float, gain: f
     assert (found is other) == taken
 
 
+def test_better_plan_takes_a_gain_without_error() -> None:
+    """Deterministic rewards: the difference is certain."""
+    same, better = [Estimate(0.0, 0.0), Estimate(0.0, 0.0)], [Estimate(0.0, 0.0), Estimate(-1.0, 0.0)]
+    assert _better_plan([LAST, NONE], LAST, ALONE, same) is LAST
+    assert _better_plan([LAST, NONE], LAST, ALONE, better) is NONE
+
+
 def test_better_plan_is_the_chosen_one_without_plans() -> None:
     assert _better_plan([LAST, NONE], LAST, ALONE, [None, None]) is LAST
 

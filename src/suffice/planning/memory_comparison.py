@@ -345,10 +345,11 @@ def _better_plan(trials: list[_Trial], chosen: _Trial, weight: _HeldOut, less: l
     """Return the kind that part 2 of the rule takes: the one whose plan is better by the most standard errors."""
     found, most = chosen, 0.0
     for trial, difference in zip(trials, less, strict=True):
-        if trial is chosen or difference is None or not difference.error > 0:
+        if trial is chosen or difference is None or not difference.value < 0:
             continue
         needed = BETTER if _not_clearly_worse(trial, chosen, weight) else SURELY
-        if (z := -difference.value / difference.error) > max(most, needed):
+        z = -difference.value / difference.error if difference.error > 0 else math.inf
+        if z > max(most, needed):
             found, most = trial, z
     return found
 
