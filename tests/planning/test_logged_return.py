@@ -14,7 +14,7 @@ from suffice.data.episodes import Episodes
 from suffice.data.stored import Writer
 from suffice.planning.logged_return import logged_mean, logged_return
 from suffice.planning.objective import OBJECTIVES, RETURN, Objective
-from support.censoring import censored
+from support.censoring import censored, censored_at
 from support.samples import from_values
 
 AIMS = [Objective(name, 0.8 if name == "discounted" else None) for name in OBJECTIVES]
@@ -108,6 +108,13 @@ def test_logged_return_of_cut_off_episodes_covers_that_of_whole_ones() -> None:
         short += low <= truth <= high
     assert hits >= 51, "95 % of 60, less three standard errors"
     assert short < 30
+
+
+def test_rare_decisions_that_one_episode_determines_count_as_one_error() -> None:
+    """Half of the range of each of the late decisions is in doubt, in the same direction."""
+    ones, zeros = ([(None, (0,), 0), *[("a", (0,), r)] * 4, ("a", None, r)] for r in (1, 0))
+    cut = censored_at(from_values([ones] * 8 + [zeros]), np.array([1] * 7 + [5, 5]))
+    assert logged_mean(cut).rare == pytest.approx((1 / 2 / 10 + 4 * 1 / 2 / 3) ** 2)
 
 
 def test_logged_return_of_groups_covers_the_truth_where_independence_does_not() -> None:

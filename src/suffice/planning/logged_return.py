@@ -158,12 +158,15 @@ class _StepMeans(NamedTuple):
         return np.asarray((of_reward - of_end).sum(axis=0))
 
     def rare(self, ranges: RewardRanges | None, objective: Objective) -> float:
-        """Return the variance of one more observation of each decision; 0 without ranges."""
+        """Return the variance of one more observation of each decision; 0 without ranges.
+
+        One episode may determine all late decisions, so that their errors are added before they are squared.
+        """
         if ranges is None:
             return 0.0
         spans = (ranges.high - ranges.low)[1:] * factors(objective, len(self.n)) * self.alive
         scale = self.steps if objective.per_step else 1.0
-        return float(np.sum((spans / 2 / (self.n + 1)) ** 2)) / scale**2
+        return float(np.sum(spans / 2 / (self.n + 1)) / scale) ** 2
 
 
 class _Sums(NamedTuple):
