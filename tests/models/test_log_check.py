@@ -59,6 +59,12 @@ def test_try_sample_finds_memory_in_a_maze_and_none_in_a_corridor() -> None:
     assert "Memory matters" in try_sample(simulated("t-maze", 5000)).sentences[1]
 
 
+def test_sentence_about_a_window_is_in_the_plural() -> None:
+    maker = make("repeat-previous", {"k": 2})
+    log = maker.simulate(2000, 6, np.random.default_rng(0))
+    assert try_sample(log).sentences[1].startswith("Memory matters: the last 2 observations add ")
+
+
 def test_try_sample_finds_enough_episodes_of_a_corridor() -> None:
     trial = try_sample(simulated("corridor", 1000))
     assert trial.enough and trial.growth == ((125, 11), (250, 11), (500, 11), (1000, 11))

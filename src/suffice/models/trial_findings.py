@@ -136,9 +136,10 @@ class Trial:
             )
         window = self.memory is not None and self.memory not in ("layers", "cycle")
         kind = f"the {self.memory}" if window else f"a memory of {self._described()},"
+        many = "" if window else "s"  # the last k observations are many
         if not self.memories.matters:
-            return f"Memory: {kind} predicts best, but adds nothing clear to the last observation."
-        return f"Memory matters: {kind} adds {differences(last)} per held-out episode to the last observation."
+            return f"Memory: {kind} predict{many} best, but add{many} nothing clear to the last observation."
+        return f"Memory matters: {kind} add{many} {differences(last)} per held-out episode to the last observation."
 
     def _described(self) -> str:
         own = None if self.memories is None else self.memories.of(self.memories.memory)
