@@ -1,8 +1,10 @@
-"""Selection of columns among twenty irrelevant ones: `python benchmarks/columns.py [--seeds N] [DOMAIN ...]`.
+"""Selection of columns among twenty irrelevant ones: `python benchmarks/columns.py [--seeds N | --null N] [DOMAIN]`.
 
 Each log of a domain gets ten categories of four values, five autocorrelated walks and five Gaussian columns. Printed
 are the selected columns, the states of the stationary automaton of these and of the clean log, and the exact values of
-their plans. docs/theory.md, section 12; docs/decisions/0043.
+their plans. With `--null`, selections are counted in N logs in which nothing matters instead: half of the logs have an
+unseen rate of rewards per episode, and half of either kind have columns that are constant within an episode.
+docs/theory.md, section 12; docs/decisions/0043.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import suffice
-from suffice.data.columnar import ColumnarLog
+from suffice.data.columnar import ColumnarLog, LoggedColumn
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.automaton import optimal_value
 from suffice.domains.exact.values import evaluate
@@ -26,7 +28,7 @@ from suffice.learning.columns.selection import select_columns
 from suffice.planning.controller import Controller
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from support.wide_logs import with_noise
+from support.wide_logs import log_without_cause, with_noise
 
 CASES = {  # options, horizon (None: the default) and episodes by domain
     "t-maze": ({"length": 5}, 15, 1000),
@@ -82,11 +84,35 @@ def run(name: str, seed: int) -> None:
     )
 
 
+def constant(column: LoggedColumn) -> LoggedColumn:
+    """Return a column that keeps its first value in each episode."""
+    codes, numbers = (
+        None if grid is None else np.repeat(grid[:1], len(grid), axis=0) for grid in (column.codes, column.numbers)
+    )
+    return LoggedColumn(column.name, codes, column.values, numbers)
+
+
+def count_false(n: int, delta: float = 0.05) -> None:
+    """Count the logs in which a column is selected though nothing matters, and print one line."""
+    false, largest = 0, -np.inf
+    for i in range(n):
+        log = log_without_cause(np.random.default_rng([9, i]), hidden=i % 2 == 1)
+        if i % 4 > 1:
+            log = ColumnarLog.of(log.base, [constant(column) for column in log.columns])
+        found = select_columns(log, delta)
+        false += bool(found.chosen)
+        largest = max(largest, *(one.log_e for one in (*found.chosen, *found.others)))
+    print(f"{false} of {n} logs without an effect select a column at level {delta}; largest ln E {largest:.1f}")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("domains", nargs="*", metavar="DOMAIN")
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--null", type=int, metavar="N")
     given = parser.parse_args()
-    for name in given.domains or CASES:
+    if given.null:
+        count_false(given.null)
+    for name in given.domains or ({} if given.null else CASES):
         for seed in range(given.seeds):
             run(name, seed)
