@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -73,6 +74,27 @@ def test_later_fit_notices_other_outcomes() -> None:
 def test_later_fit_notices_missing_memory() -> None:
     fit = fit_of(log(1_000, 1, memory=True))
     assert fit.lacks_states and "so states are missing" in fit.sentence
+
+
+def by_person(seed: int) -> Episodes:
+    """Return episodes of 20 persons; rewards and the first observation depend on the person, and nothing else."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(20), 50)
+    action, observation = rng.integers(2, 4, (4, 1000)), rng.integers(1, 3, (4, 1000))
+    action[0], observation[0], observation[-1] = 0, np.where(rng.random(20) < 0.5, 1, 2)[person], 0
+    reward = np.vstack([np.zeros((1, 1000), np.int64), rng.random((3, 1000)) < rng.beta(2, 2, 20)[person]])
+    alphabet = suffice.Alphabet(("a", "b"), ("light",), ((0,), (1,)), (0.0, 1.0))
+    return replace(Episodes.from_steps(alphabet, action, observation, reward), group=person.astype(np.uint64))
+
+
+def test_later_fit_of_groups_does_not_take_their_differences_for_memory() -> None:
+    rdp = learn_window(by_person(0), 0).rdp
+    plan = suffice.plan_on(rdp.layered(), suffice.Planning())
+    found = [later_fit(rdp, plan, by_person(seed)) for seed in range(1, 11)]
+    assert sum(not fit.fits for fit in found) <= 1
+    assert TRAINING not in found[0].z and "one episode of each group" in next(f for f in found if f.fits).sentence
+    alone = [later_fit(rdp, plan, replace(by_person(seed), group=None)) for seed in range(1, 4)]
+    assert not any(fit.fits for fit in alone)
 
 
 def test_later_fit_counts_weights_as_repetitions() -> None:

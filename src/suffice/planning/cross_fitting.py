@@ -7,7 +7,8 @@ much on average; where plans of different folds have different values, the error
 Three results follow:
 
 *gain*         the difference between prediction and logged return, on the same episodes, with its standard error
-*fit*          the largest z of the lack-of-fit tests: whether what came before a state predicts what follows it
+*fit*          the largest z of the lack-of-fit tests: whether what came before a state predicts what follows it. The
+               tests need independent episodes, so of each group they use one
 *lower bound*  the smallest one of the one-sided bounds with and without refinement; if the automaton does not fit,
                the refinement by whole histories counts too, which needs no automaton. Without refinement, cells
                with few visits count by the rule of three: n equal outcomes leave 3/n of the range possible
@@ -29,7 +30,7 @@ from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
 from suffice.data.possible_returns import RewardRanges, reward_ranges
 from suffice.evidence.estimates import Estimate
-from suffice.kernels.array_types import Int64, UInt64
+from suffice.kernels.array_types import Int64, Mask, UInt64
 from suffice.planning.held_out_value import HeldOutValue
 from suffice.planning.judged_plan import JudgedPlan
 from suffice.planning.logged_return import LoggedMean, logged_mean, possible_values
@@ -92,7 +93,8 @@ class _Fold(NamedTuple):
     def of(cls, rdp: RDP, plan: Plan, episodes: Episodes, ranges: RewardRanges, objective: Objective) -> _Fold:
         """Walk held-out episodes along the automaton of a plan."""
         judged = JudgedPlan.of(rdp, plan, episodes, ranges, objective)
-        fits = {name: judged.walked.fit(name) for name in tested_refinements(rdp)}
+        tested = one_of_each_group(episodes)
+        fits = {name: judged.walked.fit(name, tested) for name in tested_refinements(rdp)}
         values = {name: judged.value(name) for name in (None, *ALWAYS, "history")}
         return cls(fits, values, episodes.weight, episodes.group, logged_mean(episodes, objective))
 
@@ -157,6 +159,18 @@ def enough_to_judge(episodes: Episodes) -> bool:
 def tested_refinements(rdp: RDP) -> tuple[str, ...]:
     """Return the refinements that an automaton is tested with; layers know the step."""
     return (*ALWAYS, "step") if rdp.stationary else ALWAYS
+
+
+def one_of_each_group(episodes: Episodes) -> Mask | None:
+    """Return [n], a random episode of each group, because tests need independent ones; None without groups."""
+    if episodes.group is None:
+        return None
+    times = 1 if episodes.weight is None else episodes.weight
+    order = np.argsort(np.random.default_rng(0).exponential(size=episodes.n) / times, kind="stable")
+    first = np.unique(episodes.group[order], return_index=True)[1]
+    found = np.zeros(episodes.n, bool)
+    found[order[first]] = True
+    return found
 
 
 def divide_folds(episodes: Episodes, rng: np.random.Generator) -> Iterator[tuple[Episodes, Episodes]]:

@@ -113,9 +113,9 @@ class HeldOutPlan:
         extra = np.vstack([place[:rows], np.zeros((missing, place.shape[1]), np.int64)])
         return _Recursion(self._walk, self._base.nodes.divide(extra), self._left, self._base).estimate()
 
-    def fit(self, refinement: str) -> tuple[float, float]:
+    def fit(self, refinement: str, tested: Mask | None = None) -> tuple[float, float]:
         """Return the statistic of the lack-of-fit test, less its expectation, and its variance (`lack_of_fit`)."""
-        return lack_of_fit(self._walk, self._base.nodes, self._refined(refinement))
+        return lack_of_fit(self._walk, self._base.nodes, self._refined(refinement), tested)
 
     def _refined(self, refinement: str) -> _Nodes:
         return self._base.nodes.divide(REFINEMENTS[refinement](self._walk))
@@ -279,11 +279,11 @@ REFINEMENTS: dict[str, Callable[[_Walk], Int64]] = {  # what came before each de
 }
 
 
-def lack_of_fit(walk: _Walk, states: _Nodes, refined: _Nodes) -> tuple[float, float]:
+def lack_of_fit(walk: _Walk, states: _Nodes, refined: _Nodes, tested: Mask | None = None) -> tuple[float, float]:
     """Test whether what came before a state predicts what follows an action there.
 
     For each cell, the table of refined nodes against outcomes (reward and next node) is tested (`excess_of_tables`).
-    The last decision is left out, because nothing is observed after it.
+    The last decision is left out, because nothing is observed after it. Only episodes `tested` [n] count, once each.
 
     Returns
     -------
@@ -294,10 +294,12 @@ def lack_of_fit(walk: _Walk, states: _Nodes, refined: _Nodes) -> tuple[float, fl
     live = walk.action[:last] != ENDED
     if walk.cut is not None:
         live &= ~walk.cut[:last]
+    if tested is not None:
+        live &= tested
     if not live.any():
         return 0.0, 0.0
     action = walk.action[:last][live]
-    times = np.broadcast_to(walk.weight, live.shape)[live]
+    times = np.broadcast_to(walk.weight if tested is None else tested.astype(float), live.shape)[live]
     after = np.where(walk.ended()[1:], 0, states.node[1:] + 1)[live]
     rewards = np.unique(walk.reward)
     return excess_of_tables(

@@ -21,7 +21,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes, known_outcomes
 from suffice.planning.contingency import excess_of_tables
-from suffice.planning.cross_fitting import MISFIT, tested_refinements
+from suffice.planning.cross_fitting import MISFIT, one_of_each_group, tested_refinements
 from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.plan import Plan
 
@@ -37,7 +37,10 @@ class LaterFit:
     ----------
     z
         Standardised statistic of each test: "edge", "two edges", "first observation" and, for stationary automata,
-        "step" are what may predict what follows a state; "training" compares with the training episodes.
+        "step" are what may predict what follows a state; "training" compares with the training episodes. With groups
+        it is missing, because a model does not keep how much the groups of its training episodes differ.
+    grouped
+        Whether episodes have groups, so that the tests use one episode of each.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class LaterFit:
     """
 
     z: dict[str, float]
+    grouped: bool = False
 
     @property
     def largest(self) -> float:
@@ -77,7 +81,8 @@ class LaterFit:
     def sentence(self) -> str:
         """The result as a sentence."""
         if self.fits:
-            return f"The model fits these episodes (largest z {self.largest:.1f}; from {MISFIT:g} it would not)."
+            of = "; one episode of each group, not compared with the training episodes" if self.grouped else ""
+            return f"The model fits these episodes (largest z {self.largest:.1f}; from {MISFIT:g} it would not{of})."
         found = []
         if self.changed:
             found.append(f"outcomes differ from those of the training episodes (z {self.z[TRAINING]:.1f})")
@@ -115,9 +120,11 @@ def later_fit(rdp: RDP, plan: Plan, episodes: Episodes) -> LaterFit:
         z of every test.
     """
     walked = HeldOutPlan(rdp, plan, episodes, np.ones(episodes.horizon))
-    tests = {name: walked.fit(name) for name in tested_refinements(rdp)}
-    tests[TRAINING] = _against_training(rdp, episodes)
-    return LaterFit({name: _z(*test) for name, test in tests.items()})
+    tested = one_of_each_group(episodes)
+    tests = {name: walked.fit(name, tested) for name in tested_refinements(rdp)}
+    if tested is None:
+        tests[TRAINING] = _against_training(rdp, episodes)
+    return LaterFit({name: _z(*test) for name, test in tests.items()}, tested is not None)
 
 
 def _z(excess: float, variance: float) -> float:
