@@ -468,11 +468,12 @@ def test_round_run_moves_every_pointer_to_the_end() -> None:
 
 @pytest.mark.parametrize(("name", "horizon"), [("cheese", 10), ("corridor", 8)])
 def test_learn_stationary_finds_the_same_states_in_episodes_that_were_cut_off(name: str, horizon: int) -> None:
-    """As ended, they would have a further state, and ends that the process does not have."""
+    """They have fewer steps, so they can show fewer states, but none that is not there; as ended, they have ends."""
     whole = make(name).simulate(2000, horizon, np.random.default_rng(1))
     some = censored(whole, np.random.default_rng(2), 0.08)
     found, ended = learn_stationary(some).rdp, learn_stationary(some.ended()).rdp
-    assert found.n_states == ended.n_states - 1 and found.n_states >= learn_stationary(whole).rdp.n_states - 2
+    states = learn_stationary(whole).rdp.n_states
+    assert states - 2 <= found.n_states <= states
     ends = found.letters[:, 1] == STOP
     assert found.counts[:, ends].sum() == 0 < ended.counts[:, ends].sum()
 

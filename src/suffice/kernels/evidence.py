@@ -62,7 +62,7 @@ def evidence_of_rows(one, other, begin, equal):
             mixed[w] += found[t, w]
         if highest[t] > most + EQUAL_EVIDENCE:
             most, where = highest[t], begin[t] + at[t]
-    return _ln_mean(mixed), added, where
+    return ln_mean(mixed), added, where
 
 
 @jit
@@ -110,10 +110,10 @@ def weigh(mine, theirs, twice, tree, tables, width, depth, strict, equal):
                     for c in range(2):
                         for w in range(equal.size):
                             evidence[(split * 2 + c) * labels + k, w] += mixed[c * parts + part, w]
-    by_steps = _ln_mean(balance[0])
+    by_steps = ln_mean(balance[0])
     if strict:
         evidence = evidence[3 * labels - 1 :: labels].copy()
-    return _ln_mean(evidence.ravel()), by_steps if by_steps != 0.0 else _ln_mean(balance[1]), where, where_split
+    return ln_mean(evidence.ravel()), by_steps if by_steps != 0.0 else ln_mean(balance[1]), where, where_split
 
 
 @jit
@@ -139,7 +139,7 @@ def weigh_tree(mine, theirs, twice, tree, depth, equal, enough, one, other, resu
         if max(mixed[0, -1], mixed[1, -1]) + left - math.log(mixed.size) >= enough:
             mixed[:, -1] += left
             break
-    return _ln_mean(mixed.ravel())
+    return ln_mean(mixed.ravel())
 
 
 @jit
@@ -177,7 +177,7 @@ def gather(split, mine, theirs, twice, first, begin, offset, here, end, one, oth
 
 
 @jit
-def _ln_mean(logarithms):
+def ln_mean(logarithms):
     """Return ln of the mean of exp of the given values."""
     best, total = logarithms[0], 0.0
     for value in logarithms:

@@ -31,8 +31,9 @@ from suffice.learning.adact_h import Criterion, Learned, Settings, for_groups
 from suffice.learning.merging import Decision, Placement
 from suffice.learning.stationary.labels import Labelling, PointerLog
 from suffice.learning.stationary.pointers import END, START, Choice, Edge, Round, RoundResult
-from suffice.learning.stationary.reference import completed, description, first_reference
+from suffice.learning.stationary.reference import AIC, completed, description, first_reference
 from suffice.learning.stationary.rounds import FoundRound, load_round, save_round
+from suffice.learning.stationary.verification import Levels, confirm, extend
 
 OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
 MOST_ROUNDS = 8
@@ -47,6 +48,7 @@ DEPTH_NAMES = (
 MOST_LOG_STEPS = 1 << 25  # steps of a log; of longer logs only a sample determines the states, and all are counted
 ORDER_SEED = 1  # of the order of the episodes
 LABEL_SAMPLE = 1 << 12  # episodes, or up to twice as many, that determine the labels
+SAMPLE_FROM = 1 << 16  # episodes of logs whose sample's automaton is kept if all episodes confirm it
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +130,36 @@ def learn_stationary(
     few = PointerLog.of(chosen.columns(np.arange(0, chosen.n, stride)))
     within = replace(settings, memory=room)
     found = _rounds(few, within, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept.part("rounds"))
-    if stride > 1:
-        whole = kept.part("whole")
-        last = load_round(whole, 0, few, chosen.total)
-        if last is None:
-            all_steps = PointerLog.of(chosen)
-            labelling = Labelling(few, completed(found.tau), room)
-            last = FoundRound.of(all_steps, _round(all_steps, labelling, settings, {}, again=False))
-            save_round(whole, 0, last)
-        found = last
+    if stride > 1 or not settings.strict:
+        found = _on_all(chosen, few, found, within, kept.part("whole"))
     progress(MOST_ROUNDS + (stride > 1), MOST_ROUNDS + (stride > 1))
     return _learned(episodes, settings, found)
+
+
+def _on_all(
+    chosen: Episodes, few: PointerLog, found: FoundRound, settings: Settings, kept: CheckpointStage
+) -> FoundRound:
+    """Continue from the automaton of a sample with all episodes, and test every transition on all of them."""
+    stride, steps = max(chosen.n // LABEL_SAMPLE, 1), PointerLog.of(chosen)
+    levels = Levels(_levels(settings), settings.cut * chosen.total)
+
+    def resume(part: PointerLog, tau: Int32) -> RoundResult:
+        labelling = Labelling(few, completed(tau), settings.memory)
+        return Round(part, labelling, levels.level, levels.least, {}, known=tau).run(again=False)
+
+    candidates = []
+    if not settings.strict:
+        extended = extend(chosen, stride, found, resume) if stride > 1 else found
+        candidates = [confirm(steps, extended, levels)]
+        if stride == 1 or (chosen.n >= SAMPLE_FROM and len(candidates[0].tau) == len(extended.tau)):
+            return candidates[0]
+    last = load_round(kept, 0, few, chosen.total)
+    if last is None:
+        labelling = Labelling(few, completed(found.tau), settings.memory)
+        last = FoundRound.of(steps, _round(steps, labelling, settings, {}, again=False))
+        save_round(kept, 0, last)
+    candidates.append(last if settings.strict else confirm(steps, last, levels))
+    return min(reversed(candidates), key=lambda c: description(steps, completed(c.tau), AIC))
 
 
 def _rounds(
@@ -174,16 +195,15 @@ def _round(
     steps: PointerLog, labelling: Labelling, settings: Settings, apart: dict[Edge, Edge], again: bool
 ) -> RoundResult:
     """Run one round on a log with the labels of the round before."""
-
-    def level(i: int) -> float:
-        """Return δ of the i-th test; with a confidence its share of 1 − c, by 6/π² Σ 1/i² = 1."""
-        share = 6 / (math.pi * (i + 1)) ** 2
-        return settings.of_dependent(
-            settings.delta if settings.confidence is None else (1 - settings.confidence) * share
-        )
-
     least = settings.cut * steps.episodes.total
-    return Round(steps, labelling, level, least, apart, settings.strict).run(again)
+    return Round(steps, labelling, _levels(settings), least, apart, settings.strict).run(again)
+
+
+def _levels(settings: Settings) -> Callable[[int], float]:
+    """Return δ of the i-th test; with a confidence its share of 1 − c, by 6/π² Σ 1/i² = 1."""
+    if (confidence := settings.confidence) is None:
+        return lambda i: settings.of_dependent(settings.delta)
+    return lambda i: settings.of_dependent((1 - confidence) * 6 / (math.pi * (i + 1)) ** 2)
 
 
 def reached_states(tau: Int32) -> list[int]:

@@ -68,10 +68,12 @@ class Round:
         least: float,
         apart: Mapping[Edge, Edge],
         strict: bool = False,
+        known: Int32 | None = None,
     ) -> None:
         """Start a round; `level(i)` is δ of the i-th test, and rarer candidates than `least` never become states.
 
-        With `strict`, only comparisons are made that the proof of docs/stationary.md covers.
+        With `strict`, only comparisons are made that the proof of docs/stationary.md covers. `known` is an automaton to
+        start with, whose states are the labels.
         """
         self._strict = strict
         self._stride = max(1, len(steps.word) // VISITORS)
@@ -81,10 +83,12 @@ class Round:
         self._tau = np.full((SPECIAL, n_symbols), UNSEEN, np.int32)
         self._tau[:, steps.ends()] = END
         self._label = np.zeros(SPECIAL, np.int64)
+        if known is not None:
+            self._tau, self._label = known.copy(), np.arange(len(known))
         expected = SPECIAL + len(labelling.reference)  # the last round's states, and some more
         self._rows = np.zeros((expected, labelling.size, 2), np.int64)  # by side
         self._room = labelling.room()
-        self._founders: list[Edge] = [(UNSEEN, UNSEEN)] * SPECIAL  # edges of this round
+        self._founders: list[Edge] = [(UNSEEN, UNSEEN)] * len(self._tau)  # edges of this round
         self._waiting: dict[int, list[Int64]] = {}  # blocks of episodes by candidate
         self._sizes: dict[int, int] = {}
         self._largest: list[tuple[int, int]] = []  # heap of (−size, candidate), with outdated sizes

@@ -15,6 +15,7 @@ from suffice.kernels import stationary
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.stationary.labels import PointerLog
 
+AIC = 1.0  # cost of a free frequency
 LARGEST_TABLE = 1 << 20  # entries of the automaton that counts repeated observations
 
 
@@ -49,25 +50,28 @@ def outcome_description(steps: PointerLog, tau: Int32) -> float:
     return _bits(groups, int(counts.sum()))
 
 
-def description(steps: PointerLog, tau: Int32) -> float:
-    """Return the description length (BIC) of actions given state, and of outcomes given state and action."""
+def description(steps: PointerLog, tau: Int32, per_frequency: float | None = None) -> float:
+    """Return the description length of actions given state, and of outcomes given state and action.
+
+    A free frequency costs ½ ln N (BIC) unless given; a cost of 1 (AIC) estimates the length for other episodes.
+    """
     counts = stationary.count_letters(stationary.trace(tau, steps.walked), steps.walked, len(tau))
     groups = [counts[:, steps.action_of == a] for a in np.unique(steps.action_of[steps.action_of != UNSEEN])]
     n_actions, choice = steps.episodes.alphabet.n_actions, np.where(steps.action_of < 0, UNSEEN, steps.action_of)
     of = [choice % n_actions == a for a in range(n_actions)]
     acts = [counts[:, at & (choice != UNSEEN)].sum(axis=1) for at in of]
-    return _bits([*groups, np.stack(acts, axis=1)], int(counts.sum()))
+    return _bits([*groups, np.stack(acts, axis=1)], int(counts.sum()), per_frequency)
 
 
-def _bits(tables: list[Int64], total: int) -> float:
-    """Return Σ ln 1/p of the counts of tables, each row by itself, and ½ ln N for every free frequency."""
+def _bits(tables: list[Int64], total: int, per_frequency: float | None = None) -> float:
+    """Return Σ ln 1/p of the counts of tables, each row by itself, and the cost of every free frequency."""
     found, free = 0.0, 0
     for table in tables:
         part = table[table.any(axis=1)]
         shares = part / part.sum(axis=1, keepdims=True)
         found -= float((part * np.log(np.where(part > 0, shares, 1.0))).sum())
         free += int(np.count_nonzero(part)) - len(part)
-    return found + free * math.log(max(total, 2)) / 2
+    return found + free * (math.log(max(total, 2)) / 2 if per_frequency is None else per_frequency)
 
 
 def completed(tau: Int32) -> Int32:
