@@ -13,6 +13,7 @@ from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.state_tracker import StateTracker
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
+from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.plan import Plan
 
 Node = Hashable
@@ -43,6 +44,7 @@ class LiteralPlan:
         lengths = [steps] * episodes.n if episodes.length is None else episodes.length.tolist()
         self.cut_off = [length < steps for length in lengths]
         self.layered, self.origin = rdp.unroll()
+        self.logged = behaviour_values(self.layered, discount)
         self.tracker = StateTracker.of(rdp)
         self.weight = [1] * episodes.n if episodes.weight is None else episodes.weight.tolist()
         self.episodes = [self.steps(episodes, i) for i in range(episodes.n)]
@@ -96,8 +98,8 @@ class LiteralPlan:
         return usual[action] / sum(usual) if sum(usual) else 1 / len(usual)
 
     def prior(self, t: int, place: int) -> float:
-        """Return the value of a place from the training episodes."""
-        layered, values = self.layered, self.plan.values
+        """Return the value of a place under the logged behaviour, from the training episodes."""
+        layered, values = self.layered, self.logged
         if place < self.rdp.n_states:
             for q in range(layered.n_states - 1) if self.rdp.stationary else [place]:
                 if layered.layer_of()[q] == t and (not self.rdp.stationary or self.origin[q] == place):
@@ -135,7 +137,7 @@ class LiteralPlan:
                         continue
                     known += flow
                     n = sum(w for w, _ in visits[cell])
-                    use[t, cell] = flow / (n + 1)
+                    use[t, cell] = flow / (n if refinement is None else n + 1)
                     rare[cell] += flow / (n + 1) * left / 2
                     for w, after in visits[cell]:
                         if after not in (None, CUT):
@@ -193,13 +195,14 @@ class LiteralPlan:
                     cell = (table, node, action)
                     if cell not in visits:
                         continue
-                    leans = prior if base is None else base[0][t, (table, plain, action)]
                     n = sum(w for w, _ in visits[cell])
                     later = 0.0
                     if t < horizon:
                         goes_on = sum(w for w, after in visits[cell] if after is not None)
                         later = goes_on * self.mean_after(visits[cell], t, v)
-                    q[t, cell] = (rewards[cell] + self.discount * later + leans) / (n + 1)
+                    gains = rewards[cell] + self.discount * later
+                    leans = None if base is None else base[0][t, (table, plain, action)]
+                    q[t, cell] = gains / n if leans is None else (gains + leans) / (n + 1)
                     chance = self.chance(t, place, action)
                     known += chance
                     v[t, node] += chance * q[t, cell]

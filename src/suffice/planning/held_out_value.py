@@ -4,14 +4,16 @@ The episodes are walked along the automaton. With the frequencies of what follow
 backward induction gives the value of the plan, and forward recursion the probability d of each cell under the plan. The
 estimate is linear in what an episode shows, to first order: a visit of cell c with reward r and next node y adds
 
-    d(c) / (n_c + 1) · (r + V(y) − Q(c))
+    d(c) / n_c · (r + V(y) − Q(c))
 
-to it, its *influence*. The variance of the estimate is the sum of the squared influences of independent episodes. Cells
-with few visits get one more visit, worth what the training episodes predict, and the variance of a visit that is half
-of the possible range away, because a few visits that happen to agree prove little.
+to it, its *influence*. The variance of the estimate is the sum of the squared influences of independent episodes, and
+of one more visit of each cell that is half of the possible range away, because a few visits that happen to agree prove
+little. What the training episodes promise of the plan never counts: the plan was chosen for it, so it is too high.
+Where held-out episodes never took the plan's action, the value of the logged behaviour counts instead.
 
 Nodes are the states of the automaton or, to notice merges that matter for the value, *refinements* of them by what came
-before: the edge that led to the state, the last two edges, the first observation, or the whole history. If the
+before: the edge that led to the state, the last two edges, the first observation, or the whole history. A refined cell
+has one more visit, worth what the cell without refinement is worth. If the
 automaton is right, all of them have the same expectation. If it is wrong, refined nodes show part of the error, and
 their larger variance the rest. In a stationary automaton nodes are the same at every step, and so are the frequencies,
 except at the last step, where the log is cut.
@@ -33,7 +35,7 @@ from suffice.data.alphabet import PAD, Value
 from suffice.data.episodes import Episodes, known_outcomes, observed_decisions
 from suffice.evidence.estimates import sum_of_squares
 from suffice.kernels.array_types import Float, Int64, Mask, UInt64
-from suffice.planning.backward_induction import plan_values
+from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.contingency import distinct, excess_of_tables
 from suffice.planning.plan import Plan
 
@@ -133,7 +135,7 @@ class _Walk:
     reward: Float  # [H, n]
     weight: Float  # [n]
     target: list[Float]  # [H] tables [P, A + 1] of the plan's action probabilities
-    prior: list[Float]  # [H] tables [P] of the values of places, from the training episodes
+    prior: list[Float]  # [H] tables [P] of the values of places under the logged behaviour, from the training episodes
     pooled: bool  # whether all decisions share their nodes, as in a stationary automaton
     discount: float = 1.0
 
@@ -187,7 +189,7 @@ def _layered_plan(
     rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64, discount: float
 ) -> tuple[list[Float], list[Float]]:
     """Return the plan's action probabilities and values by place, which are the same tables for all decisions."""
-    own = plan_values(rdp, plan, discount)
+    own = behaviour_values(rdp, discount)
     values = np.concatenate([own, _mean_by_layer(rdp, own)])[order]
     return [_frequencies(tracker.choices(plan.actions))[order]] * rdp.horizon, [values] * rdp.horizon
 
@@ -198,7 +200,7 @@ def _stationary_plan(
     """Return the plan's action probabilities and values by place, for each decision; the plan is one on layers."""
     layered, state = rdp.unroll()
     layer, inner = layered.layer_of(), np.arange(layered.n_states - 1)
-    own = plan_values(layered, plan, discount)
+    own = behaviour_values(layered, discount)
     usual, mean = _frequencies(tracker.choices(np.full(rdp.n_states, BEHAVE))), _mean_by_layer(layered, own)
     target, prior = [], []
     for t in range(1, rdp.horizon + 1):
@@ -422,13 +424,14 @@ class _Recursion:
         """Compute the values of the cells and nodes of a decision from those of the next."""
         cells, here = self._cells[t], self._range[t]
         place = self.nodes.place[here]
+        gains, visits = cells.gains(self._walk.discount * after), cells.n
         if self._base is None:
             prior = self._walk.prior[t][place]
-            prior_of_cell = prior[cells.node]
-        else:
+        else:  # one more visit, worth the same cell without refinement
             prior, prior_of_cell = self._base.look_up(t, self.nodes.base[here], cells)
+            gains, visits = gains + prior_of_cell, visits + 1
         chance = self._walk.target[t][place[cells.node], cells.action]
-        q = (cells.gains(self._walk.discount * after) + prior_of_cell) / (cells.n + 1)
+        q = gains / visits
         known = np.bincount(cells.node, chance, len(place))
         v = np.bincount(cells.node, chance * q, len(place)) + (1 - known) * prior
         self._chance.append(chance)
@@ -459,10 +462,10 @@ class _Recursion:
             flow = share[cells.node] * chance  # [C] probability of the cell under the plan
             unknown = share - np.bincount(cells.node, flow, len(share))
             missing += float(((unknown * self._left[t] / 2) ** 2).sum())
-            per_visit = flow / (cells.n + 1)
+            per_visit = flow / (cells.n + (self._base is not None))
             cells.share += per_visit
             cells.expected += per_visit * q
-            cells.rare += per_visit * self._left[t] / 2
+            cells.rare += flow / (cells.n + 1) * self._left[t] / 2
             if t + 1 < horizon:
                 discount = self._walk.discount
                 cells.later += discount * per_visit[cells.source] * cells.following(self._v[t + 1])
