@@ -26,7 +26,7 @@ def values_of(observation: Any, names: Sequence[str], offered: Sequence[str] = (
     if isinstance(observation, Mapping):
         return [_entry(observation, name, names) for name in names]
     values = flat_values(observation)
-    if len(values) == len(offered) != len(names):
+    if offered and len(values) == len(offered) != len(names):
         return [values[offered.index(name)] for name in names]
     if len(values) != len(names):
         raise LogError(
