@@ -6,16 +6,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 
 from suffice.data.logs.writing import write_log
 from suffice.domains.registry import make
-from suffice.kernels import comparing, evidence, patterns, sums, walking
+from suffice.kernels import assignment, comparing, evidence, futures, patterns, sums, walking
 from suffice.kernels import jit as jit_module
+from suffice.kernels import stationary as stationary_kernels
 from suffice.kernels.jit import _Tiered, interpreted, jit_unless_small
 from suffice.models.api import learn
 
@@ -152,6 +155,60 @@ def test_interpreted_kernels_give_the_same_bits() -> None:
     for seed in range(300):
         for name, arguments in by_evidence(np.random.default_rng(seed)).items():
             assert_same(getattr(comparing if name == "judge_rows" else evidence, name), arguments)
+
+
+def bits_of(value: Any) -> Any:
+    """Return the bits of arrays, also in tuples of them."""
+    if isinstance(value, tuple):
+        return [bits_of(part) for part in value]
+    return (value.dtype, value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+
+
+def test_prior_of_targets_has_the_same_bits_interpreted() -> None:
+    """With many states, NumPy would add up and take logarithms in another way than compiled code."""
+    plain = interpreted(assignment.ln_prior_of)
+    compiled = njit(error_model="numpy")(assignment.ln_prior_of.py_func)  # that of the cache is for other kernels
+    limits = assignment.Limits(2, 20, (8, 32), (50, 8), 0.8, 1e-9)
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        q, a, o = int(rng.integers(3, 60)), 2, 3
+        y, symbols = a * o, np.stack(np.divmod(np.arange(a * o), o), axis=1)
+        tau = rng.integers(0, q, (q, y)).astype(np.int32)
+        beliefs = assignment.Beliefs(
+            tau,
+            rng.random((q, y)) < 0.7,
+            rng.random((q, q)) < 0.2,
+            rng.random((y, y)),
+            rng.dirichlet(np.ones(q)),
+            np.log(rng.random((q, 4))),
+            np.zeros((1, q), bool),
+            np.zeros((q, y), np.int32),
+            symbols,
+            np.zeros(q * y + 1, np.int64),
+            np.zeros(0, np.int32),
+            np.zeros(0, np.int32),
+        )
+        grid = rng.integers(-1, q, (a, o)).astype(np.int32)
+        arguments = (int(rng.integers(2, q)), 1, np.array([1]), tau, beliefs, limits, grid)
+        assert plain(*arguments).tobytes() == compiled(*arguments).tobytes()
+
+
+def test_all_tiered_kernels_of_a_run_give_the_same_bits_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call of a run is repeated with copies of its arguments, by the version that is not compiled."""
+    checked: set[str] = set()
+
+    def call(self: _Tiered, *arguments: Any) -> Any:
+        ours = deepcopy(arguments)
+        right, found = self.compiled(*arguments), self.plain(*ours)
+        checked.add(self.__name__)
+        assert bits_of((found, ours)) == bits_of((right, arguments)), self.__name__
+        return right
+
+    monkeypatch.setattr(_Tiered, "__call__", call)
+    learn(make("t-maze").simulate(60, 5, np.random.default_rng(0)), stationary=True, plan=False, threads=1)
+    modules = (assignment, futures, stationary_kernels)
+    made = {name for module in modules for name, value in vars(module).items() if isinstance(value, _Tiered)}
+    assert made <= checked
 
 
 def test_tiered_kernel_is_compiled_for_large_arrays_and_after_some_time(monkeypatch: pytest.MonkeyPatch) -> None:

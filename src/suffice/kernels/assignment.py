@@ -201,9 +201,21 @@ def ln_prior_of(state, symbol, without, tau, beliefs, limits, grid):
         for q in range(n_states):
             if beliefs.leads[q, state] and q != state:
                 doubt[q] *= returns
-    prior = doubt.prod() * beliefs.share + (1 - doubt)
-    prior[: limits.special] = 0
-    return np.log(prior / max(prior.sum(), 1e-300) + 1e-12)
+    return _ln_shares(doubt, beliefs.share, limits.special)
+
+
+@jit
+def _ln_shares(doubt, share, special):
+    """Return the log [Q] of prior probabilities; loops, because NumPy adds and takes logarithms in another way."""
+    prior, every, total = np.zeros(doubt.size), 1.0, 0.0
+    for q in range(doubt.size):
+        every *= doubt[q]
+    for q in range(special, doubt.size):
+        prior[q] = every * share[q] + (1 - doubt[q])
+        total += prior[q]
+    for q in range(doubt.size):
+        prior[q] = math.log(prior[q] / max(total, 1e-300) + 1e-12)
+    return prior
 
 
 @jit
