@@ -17,6 +17,7 @@ import pytest
 
 from oracle import random_episodes
 from suffice.automata.compare import compare
+from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import Alphabet
 from suffice.data.episodes import Episodes
 from suffice.domains.tasks.t_maze import TMaze
@@ -26,7 +27,9 @@ from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.files.run_notes import RunNotes, load_run_notes, save_run_notes
 from suffice.learning.adact_h import Settings, adact_h
+from suffice.learning.windows import _automaton
 from suffice.models.export import to_dot, to_json
+from suffice.models.header import episodes_of
 from suffice.models.model import Model
 from support.archives import entries_of, npy, write_entries
 
@@ -403,3 +406,10 @@ def test_save_leaves_the_old_file_when_it_fails(
         model("cut").save(path)
     assert caught.type is KeyboardInterrupt or "No space left on device" in str(caught.value)
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.model"]
+
+
+def test_episodes_of_counts_first_steps_although_unknown_transitions_return_to_the_first_state() -> None:
+    episodes = TMaze().simulate(40, 5, np.random.default_rng(0))
+    symbols, _ = episodes.symbols()
+    rdp = _automaton(episodes, np.full((2, len(symbols)), UNSEEN, np.int32), 1)
+    assert rdp.counts[0].sum() > 40 and episodes_of(rdp) == 40

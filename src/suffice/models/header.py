@@ -12,7 +12,8 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from suffice.data.alphabet import Value
+from suffice.automata.rdp import RDP
+from suffice.data.alphabet import DUMMY, Value
 from suffice.data.encoding.encoder import Encoder, EncoderData
 from suffice.data.ends import LogEnds
 from suffice.data.groups import group_sizes
@@ -158,6 +159,11 @@ class Header(msgspec.Struct, frozen=True):
     groups: Count | UnsetType = UNSET  # number of groups of the log; only if episodes belong to groups
 
 
+def episodes_of(rdp: RDP) -> int:
+    """Return the number of episodes of an automaton: of first steps, because a cycle may return to the first state."""
+    return int(rdp.counts[0, rdp.letters[:, 0] == DUMMY].sum())
+
+
 def header_of(
     learned: Learned,
     episodes: Log,
@@ -178,7 +184,7 @@ def header_of(
         format_version=FORMAT_VERSION,
         version=__version__,
         log_hash=digest(episodes, threads=settings.threads),
-        episodes=int(learned.rdp.counts[0].sum()),
+        episodes=episodes_of(learned.rdp),
         metric=criterion.metric,
         family=criterion.family,
         bound=criterion.bound,

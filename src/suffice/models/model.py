@@ -39,7 +39,7 @@ from suffice.learning.merging import Decision, columns_of, decisions_of
 from suffice.learning.stationary.learner import E_VALUES
 from suffice.learning.windows import UNTESTED
 from suffice.models import repr
-from suffice.models.header import FORMAT, FORMAT_VERSION, Header, header_of
+from suffice.models.header import FORMAT, FORMAT_VERSION, Header, episodes_of, header_of
 from suffice.models.log_warnings import LogWarning
 from suffice.models.model_arrays import (
     RDP_ARRAYS,
@@ -695,7 +695,7 @@ class Model:
                 raise ValueError("its header does not match its automaton")
             letters, symbols, layers, tau, counts = (arrays[name] for name in RDP_ARRAYS)
             rdp = RDP(alphabet_of(about), letters, symbols, layers, tau, counts, about.steps, arrays.get("cut"))
-            if about.episodes != rdp.counts[0].sum():
+            if about.episodes != episodes_of(rdp):
                 raise ValueError("its header has another number of episodes than its automaton")
             refuse_invalid_decisions(arrays, rdp)
             return cls(rdp, about, decisions_of(arrays, witnesses, rdp.alphabet), plan_of(about, arrays, rdp))
