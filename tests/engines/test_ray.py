@@ -103,7 +103,7 @@ def test_ray_gives_the_same_model_when_workers_are_killed(
     machines: Any, learned: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One worker is killed between two layers of AdaCT-H, one while it counts a layer of the refinement."""
-    alone = learned()
+    alone = learned(stationary=False)
     pids: list[int] = []
 
     def kill(pool: RayWorkerPool) -> None:
@@ -112,7 +112,7 @@ def test_ray_gives_the_same_model_when_workers_are_killed(
 
     first = Meanwhile(monkeypatch, 4, kill)
     second = Meanwhile(monkeypatch, 9, kill, during=True)
-    assert learned(Ray(2)) == alone and first.done and second.done
+    assert learned(Ray(2), stationary=False) == alone and first.done and second.done
 
 
 @pytest.mark.long
