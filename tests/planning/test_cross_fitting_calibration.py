@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from calibration import Cell, Rates, Run, binomial_tail, cells, group, load, rejected_cells, report, run
+from calibration import Cell, Rates, Run, binomial_tail, cells, group, load, rejected_cells, report, run, run_all
 from calibration_processes import kinds
 
 
@@ -19,20 +19,20 @@ def assert_calibrated(runs: list[Run]) -> None:
         assert sum(one.lower is None for one in its) <= 0.2 * len(its)
 
 
-def test_regorl_verdicts_are_calibrated_on_a_few_logs() -> None:
+def test_learn_verdicts_are_calibrated_on_a_few_logs() -> None:
     chosen = ["noise", "random uniform", "random epsilon-greedy", "random history", "cheese", "cheat-mab"]
     assert_calibrated([run(cell, seed) for cell in cells((300,), chosen) for seed in range(500, 504)])
 
 
 @pytest.mark.long
-def test_regorl_verdicts_are_calibrated_on_all_processes() -> None:
-    runs = [run(cell, seed) for cell in cells((300, 1_000)) for seed in range(600, 610)]
+def test_learn_verdicts_are_calibrated_on_all_processes() -> None:
+    runs = run_all(cells(memories=["chosen"]), range(600, 800))
     assert_calibrated(runs)
     assert not rejected_cells(runs)
 
 
 def test_run_is_the_same_when_repeated() -> None:
-    cell = Cell("random history", 300, True)
+    cell = Cell("random history", 300, "cycle")
     assert run(cell, 1) == run(cell, 1) and run(cell, 1) != run(cell, 2)
 
 
