@@ -17,7 +17,7 @@ from suffice.view import draw_automaton, save_figure
 
 maze = suffice.make("t-maze", length=2)
 episodes = maze.simulate(20_000, 3, np.random.default_rng(0))
-model = suffice.learn(episodes)
+model = suffice.learn(episodes, stationary=False)
 title = "A short T-maze, learned from 20,000 episodes"
 figure = draw_automaton(model.rdp, model.plan, title=title, brief=True)
 save_figure(figure, "automaton")

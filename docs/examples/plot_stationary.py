@@ -16,7 +16,7 @@ import suffice
 from suffice.view import draw_automaton, save_figure
 
 episodes = suffice.make("corridor", columns=1).simulate(2_000, 4, np.random.default_rng(0))
-layered = suffice.learn(episodes)
+layered = suffice.learn(episodes, stationary=False)
 title = "Layered: a column of states for each step"
 figure = draw_automaton(layered.rdp, layered.own_plan, title=title)
 save_figure(figure, "layered")
