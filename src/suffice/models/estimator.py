@@ -46,10 +46,9 @@ class Learner:
 
     Parameters
     ----------
-    stationary, delta, confidence, settings, planning, strength, discount, objective, split, accuracy, max_states,
-    second_look
+    stationary, delta, confidence, settings, planning, strength, discount, objective
         As in `learn`.
-    metric, family, bound, cut, strict
+    split, accuracy, max_states, second_look, metric, family, bound, cut, strict
         As in `learn`.
     columns, observations, horizon, bins, drop_truncated, max_values, schema, ends, group_column
         How data are read, as in `learn`.
