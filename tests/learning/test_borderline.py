@@ -161,7 +161,7 @@ def printed_merges(output: str) -> list[tuple[str, str, int]]:
 def test_learn_and_info_print_undecided_merges(maze: Path) -> None:
     right = undecided_in(t_maze(10_000))
     for output in (
-        ok("learn", "log.parquet", "-o", "a.model", "--why"),
+        ok("learn", "log.parquet", "-o", "a.model", "--why", "--stationary", "no"),
         ok("info", "a.model", "--decisions", "3"),
     ):
         assert f"Undecided merges ({len(right)}), for example:\n" in output

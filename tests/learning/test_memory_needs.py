@@ -123,7 +123,17 @@ def test_learn_refuses_what_does_not_fit_in_one_line(tmp_path: Path) -> None:
     log = str(tmp_path / "log.parquet")
     many_letters(Path(log), 6000, 3, 700)
     found = confined(
-        LIMIT, "learn", log, "-o", str(tmp_path / "a.model"), "--memory", f"{LIMIT}MB", "--stationary", "yes"
+        LIMIT,
+        "learn",
+        log,
+        "-o",
+        str(tmp_path / "a.model"),
+        "--memory",
+        f"{LIMIT}MB",
+        "--stationary",
+        "yes",
+        "--observations",
+        "all",
     )
     assert found.returncode == 2 and not (tmp_path / "a.model").exists()
     assert re.fullmatch(r"suffice: .* distinct steps .* raise --memory\.\n", found.stderr)
