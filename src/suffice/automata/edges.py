@@ -22,8 +22,14 @@ class Edges(NamedTuple):
     @classmethod
     def of(cls, tau: Int32, counts: Int64, of_letter: NDArray[np.intp], blocks: list[slice]) -> Edges:
         """List the transitions of successors [Q, Y] and counts [Q, X], block by block of the states."""
-        parts = [cls._of_block(tau[rows], counts[rows], of_letter, rows.start) for rows in blocks]
-        return cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        size, end = sum(int(np.count_nonzero(tau[rows] != UNSEEN)) for rows in blocks), 0
+        found = cls(*(np.empty(size, np.int64) for _ in cls._fields))
+        for rows in blocks:
+            part = cls._of_block(tau[rows], counts[rows], of_letter, rows.start)
+            begin, end = end, end + len(part.source)
+            for column, values in zip(found, part, strict=True):
+                column[begin:end] = values
+        return found
 
     @classmethod
     def _of_block(cls, tau: Int32, counts: Int64, of_letter: NDArray[np.intp], first: int) -> Edges:

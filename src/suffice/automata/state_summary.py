@@ -72,9 +72,11 @@ class Arrival:
 def arrivals(rdp: RDP, before: int | None = None) -> list[Arrival]:
     """Summarise the arrivals in every state [Q], or in those before a number; q_0 and ended ones show nothing."""
     edges, n = rdp.edges(), len(rdp.symbols)
-    keys, place = np.unique(edges.target * n + edges.symbol, return_inverse=True)
+    taken, key_of_edge = edges.times, edges.target * n + edges.symbol
+    del edges  # to save memory
+    keys = np.unique(key_of_edge)
     times = np.zeros(len(keys), np.int64)
-    np.add.at(times, place, edges.times)
+    np.add.at(times, np.searchsorted(keys, key_of_edge), taken)
     keys, times = keys[times > 0], times[times > 0]
     begins = np.searchsorted(keys, np.arange((rdp.n_states if before is None else before) + 1) * n)
     return [_arrival(rdp, keys[begin:end] % n, times[begin:end]) for begin, end in pairwise(begins.tolist())]
