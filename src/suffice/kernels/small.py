@@ -52,7 +52,7 @@ def cross_count(group: Any, of_group: Any, value: Any, weight: Any, n_groups: in
 def meet(
     after: Any, cell_of: Any, label_of: Any, row_of: Any, candidate: Any, word: Any, weight: Any, first: int, rows: Any
 ) -> None:
-    """Count how often the episodes of each candidate meet each cell, rows [R, D − first]."""
+    """Count how often the episodes of each candidate meet each cell, rows [R, D]."""
     chosen = np.flatnonzero(row_of[candidate] >= 0)
     some, times = candidate[chosen], weight[chosen] if weight.size else 1
     _follow(after, cell_of, label_of[some], row_of[some], word[:, chosen], times, first, rows)
@@ -61,7 +61,7 @@ def meet(
 def meet_from(
     after: Any, cell_of: Any, labels: Any, which: int, candidate: Any, word: Any, weight: Any, first: int, rows: Any
 ) -> None:
-    """Apply `meet` to the episodes of one candidate, from each of several labels, rows [L, D − first]."""
+    """Apply `meet` to the episodes of one candidate, from each of several labels, rows [L, D]."""
     chosen = np.flatnonzero(candidate == which)
     times = weight[chosen] if weight.size else 1
     for i, label in enumerate(labels.tolist()):
@@ -70,8 +70,9 @@ def meet_from(
 
 
 def _follow(after: Any, cell_of: Any, label: Any, row: Any, word: Any, times: Any, first: int, rows: Any) -> None:
+    last = rows.shape[1] - 1  # counts all later cells, too
     for letters in word:
-        np.add.at(rows, (row, cell_of[label, letters].astype(np.int64) - first), times)
+        np.add.at(rows, (row, np.minimum(cell_of[label, letters].astype(np.int64) - first, last)), times)
         label = after[label, letters]
 
 
