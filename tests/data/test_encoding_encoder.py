@@ -168,7 +168,7 @@ def test_policy_observe_reaches_the_states_of_the_logged_rows(log: str) -> None:
 
 def saved(log: str, name: str) -> str:
     path = str(Path(log).with_name(name))
-    learn(log, columns=COLUMNS, bins={**BINS, "gain": 3}).save(path)
+    learn(log, columns=COLUMNS, bins={**BINS, "gain": 3}, stationary=False).save(path)
     return path
 
 

@@ -83,7 +83,7 @@ def learn_within(limit: int | None, log: Path, output: str, memory: str) -> subp
             resource.setrlimit(resource.RLIMIT_DATA, (limit * 10**6, limit * 10**6))
 
     command = [sys.executable, "-m", "suffice", "learn", str(log), "-o", output, "--memory", memory, "--threads", "2"]
-    command += ["--stationary", "no"]  # a cycle of so many episodes does not fit into the limit
+    command += ["--stationary", "no"]  # a cycle does not fit into the limit
     plain = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.run(
         command, preexec_fn=confine, env=os.environ | plain, capture_output=True, text=True, check=False

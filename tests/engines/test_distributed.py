@@ -55,7 +55,7 @@ def model_file(log: Path, folder: Path, engine: Any = None, **choices: Any) -> b
 
 
 WAYS: dict[str, dict[str, Any]] = {
-    "layered": {},
+    "layered": {"stationary": False},
     "stationary": {"stationary": True},
     "auto": {"stationary": "auto"},
     "held out": {"hold_out": 0.25},
@@ -134,10 +134,10 @@ def test_learn_would_differ_if_a_restarted_worker_did_not_catch_up(log: Path, tm
     def accident(number: int, part: int) -> str:
         return "before" if (number, part) == (4, 1) else ""
 
-    alone = model_file(log, tmp_path)
-    assert model_file(log, tmp_path, Here.of(2, accident)) == alone
+    alone = model_file(log, tmp_path, stationary=False)
+    assert model_file(log, tmp_path, Here.of(2, accident), stationary=False) == alone
     try:
-        wrong = model_file(log, tmp_path, Here.of(2, accident, Naive)) != alone
+        wrong = model_file(log, tmp_path, Here.of(2, accident, Naive), stationary=False) != alone
     except (IndexError, AssertionError, ValueError):
         wrong = True
     assert wrong

@@ -41,7 +41,7 @@ def held(record: Record, what: str, begin: float) -> None:
 def test_model_of_many_states_is_planned_saved_loaded_and_exported(
     states: int, log: Path, tmp_path: Path, record_property: Record
 ) -> None:
-    here("learn", log, "-o", tmp_path / "small.model")
+    here("learn", log, "-o", tmp_path / "small.model", "--stationary", "no")
     begin = time.perf_counter()
     model = large_model(Model.load(tmp_path / "small.model"), 102, states // 100)
     model.save(tmp_path / "a.model")
