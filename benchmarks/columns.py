@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import suffice
-from suffice.data.columnar import ColumnarLog, LoggedColumn
+from suffice.data.columnar import ColumnarLog
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.automaton import optimal_value
 from suffice.domains.exact.values import evaluate
@@ -28,7 +28,7 @@ from suffice.learning.columns.selection import select_columns
 from suffice.planning.controller import Controller
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from support.wide_logs import log_without_cause, with_noise
+from support.wide_logs import constant, log_without_cause, with_noise
 
 CASES = {  # options, horizon (None: the default) and episodes by domain
     "t-maze": ({"length": 5}, 15, 1000),
@@ -82,14 +82,6 @@ def run(name: str, seed: int) -> None:
         f"{value:.4g}; clean log {all_states} states, {all_value:.4g}; optimum {best:.4g}; {seconds:.1f} s",
         flush=True,
     )
-
-
-def constant(column: LoggedColumn) -> LoggedColumn:
-    """Return a column that keeps its first value in each episode."""
-    codes, numbers = (
-        None if grid is None else np.repeat(grid[:1], len(grid), axis=0) for grid in (column.codes, column.numbers)
-    )
-    return LoggedColumn(column.name, codes, column.values, numbers)
 
 
 def count_false(n: int, delta: float = 0.05) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -36,9 +37,20 @@ def log_factorials(n: int) -> np.ndarray:
 @pytest.mark.parametrize("table", TABLES)
 def test_log_e_value_is_that_of_the_definition(table):
     counts = np.array(table, np.int64)
-    pool = np.zeros(counts.shape[1], np.int64)
-    found = kernels.log_e_value(counts, len(table), counts.shape[1], pool, log_factorials(50))
+    pool = np.zeros(counts.shape[1])
+    found = kernels.log_e_value(counts, len(table), counts.shape[1], 1.0, pool, log_factorials(50))
     assert found == pytest.approx(math.log(oracle.e_value(table)), abs=1e-9)
+    assert found == pytest.approx(oracle.scaled_log_e_value(table, 1.0), abs=1e-9)
+    scaled = kernels.log_e_value(counts, len(table), counts.shape[1], 1.7, pool, log_factorials(50))
+    assert scaled == pytest.approx(oracle.scaled_log_e_value(table, 1.7), abs=1e-9)
+
+
+def test_log_e_value_of_equal_copies_is_that_of_one_copy():
+    """Events that all occur eight times are an eighth as many: the penalty for estimating shares is that of few."""
+    counts = np.array([[5, 1, 2], [0, 4, 3]], np.int64)
+    pool, factorials = np.zeros(3), log_factorials(200)
+    one = kernels.log_e_value(counts, 2, 3, 1.0, pool, factorials)
+    assert kernels.log_e_value(8 * counts, 2, 3, 8.0, pool, factorials) == pytest.approx(one, abs=1e-9)
 
 
 @pytest.mark.parametrize("outcomes", [[0, 0, 1, 1, 1], [0, 1, 2, 0, 1], [0, 0, 0, 0, 1]])
@@ -108,10 +120,34 @@ def test_evidence_of_categories_is_the_mean_of_the_tables(small):
         table = [[0] * len(set(rank.values())) for _ in range(values)]
         for e, t, outcome in events:
             table[codes[t, e]][rank[outcome]] += 1
-        power = 1 / oracle.design_effect(events)
-        by_kind.setdefault(name[0], []).append(float(oracle.category_e_value(table)) ** power)
+        by_kind.setdefault(name[0], []).append(math.exp(oracle.scaled_log_e_value(table, oracle.design_effect(events))))
     expected = np.mean([np.mean(found) for found in by_kind.values()])
     assert evidence.of_categories(Feature("bit2"), codes, values).log_e == pytest.approx(math.log(expected), abs=1e-6)
+
+
+def test_outcome_tables_have_one_event_of_a_group(small):
+    """Episodes of a group depend on each other; where every visit counts, the design effect is that of groups."""
+    log, path, _ = small
+    unit = np.arange(log.n) % 30
+    grouped = ColumnarLog.of(replace(log.base, group=unit.astype(np.uint64)), log.columns)
+    tables = outcome_tables(grouped, path, coins_of(grouped))
+    names = zip(tables.kind.tolist(), tables.place.tolist(), tables.next_state.tolist(), strict=True)
+    by_name = spelled_events(grouped, path)
+    assert set(tables.kind.tolist()) == {0, 1, 2}
+    for i, (kind, place, later) in enumerate(names):
+        events = by_name[(kind, *place, bool(later))]
+        part = slice(tables.begin[i], tables.begin[i + 1])
+        found = unit[tables.cell[part] % log.n]
+        expected = {unit[e] for e, *_ in events}
+        assert set(found.tolist()) == expected
+        assert len(found) == (len(events) if kind == 0 else len(expected))
+        assert set(tables.cell[part].tolist()) <= {t * log.n + e for e, t, _ in events}
+        rank = oracle.ranks([outcome for *_, outcome in events], MOST_OUTCOMES)
+        if kind == 0:
+            ranked = [(e, t, rank[outcome]) for e, t, outcome in events]
+            assert tables.effect[i] == pytest.approx(oracle.design_effect(ranked, unit.tolist()))
+        else:
+            assert tables.effect[i] == 1
 
 
 def test_evidence_of_cuts_is_the_mean_over_cuts():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from suffice.learning.columns.features import Feature, project
 from suffice.learning.columns.narrow import prefer_all
 from suffice.learning.columns.selection import ColumnSelection, select_columns
 from suffice.learning.stationary.learner import learn_stationary
-from support.wide_logs import log_without_cause, with_noise
+from support.wide_logs import constant, log_of_persons, log_without_cause, with_noise
 
 
 def maze(n: int, seed: int = 0, horizon: int = 15) -> ColumnarLog:
@@ -59,6 +61,31 @@ def test_select_columns_selects_nothing_where_nothing_matters(hidden):
 def test_select_columns_keeps_its_level(delta, most, hidden):
     logs = (log_without_cause(np.random.default_rng([7, i]), hidden=hidden) for i in range(1000))
     assert sum(bool(select_columns(log, delta).chosen) for log in logs) <= most
+
+
+def test_select_columns_selects_no_column_of_a_person_because_persons_differ():
+    """At δ = 0.05, of 25 logs at most 5 may select something; as if episodes were independent, nearly all do."""
+    logs = [log_of_persons(np.random.default_rng(i)) for i in range(25)]
+    assert sum(bool(select_columns(log, 0.05).chosen) for log in logs) <= 5
+    alone = [replace(log, base=replace(log.base, group=None)) for log in logs[:4]]
+    assert all(select_columns(log, 0.05).chosen for log in alone)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("persons", "episodes"), [(40, 25), (12, 80), (200, 5)])
+def test_select_columns_keeps_its_level_for_persons(persons, episodes):
+    logs = (log_of_persons(np.random.default_rng([8, i]), persons, episodes) for i in range(1000))
+    assert sum(bool(select_columns(log, 0.05).chosen) for log in logs) <= 70
+
+
+@pytest.mark.long
+def test_select_columns_keeps_its_level_in_long_episodes():
+    """Columns that are constant in an episode, whose rate of rewards is unseen: of 200 logs at most 17 at δ = 0.05."""
+    found = 0
+    for i in range(200):
+        log = log_without_cause(np.random.default_rng([9, i]), horizon=50, hidden=True)
+        found += bool(select_columns(ColumnarLog.of(log.base, [constant(c) for c in log.columns]), 0.05).chosen)
+    assert found <= 17
 
 
 def test_select_columns_cuts_a_noisy_number():

@@ -169,16 +169,16 @@ def test_learn_uses_all_columns_if_the_caller_bins_one(log):
     assert binned.encoder.features == ("price", "bit1", "noise0") and not binned.about.columns_found
 
 
-def test_learn_uses_all_columns_if_episodes_are_grouped(log):
-    """The evidence for columns counts episodes as independent, so groups leave the choice to the caller."""
-    rows = len(log["step"])
-    grouped = without(log, "noise1", "noise2", "noise3") | {"price": np.arange(rows) % 10}
+def test_learn_chooses_columns_of_grouped_logs(log):
+    """Columns of the person do not seem to matter because persons differ; what matters is found among them."""
+    grouped = without(log, "price") | {"person": np.array(log["episode"]) // 10}
+    rng = np.random.default_rng(3)
+    grouped |= {f"trait{i}": rng.integers(0, 4, 120)[grouped["person"]] for i in range(4)}
     model = suffice.learn(grouped, group_column="person", stationary=True)
-    assert model.encoder.features == ("price", "bit1", "noise0") and not model.about.columns_found
-    with pytest.raises(suffice.SettingsError, match=r"depend on each other, so columns cannot be chosen\. Name them"):
-        suffice.learn(grouped, group_column="person", observations="auto")
-    with pytest.raises(suffice.SettingsError, match="depend on each other"):
-        suffice.learn(grouped, columns={"group": "person"}, observations="auto")
+    assert model.encoder.features == ("bit1",)
+    named = suffice.learn(grouped, group_column="person", observations="bit1", stationary=True)
+    assert (named.rdp.tau == model.rdp.tau).all() and (named.rdp.counts == model.rdp.counts).all()
+    assert suffice.learn(grouped, columns={"group": "person"}, stationary=True).encoder.features == ("bit1",)
 
 
 def test_ends_do_not_depend_on_the_chosen_columns():

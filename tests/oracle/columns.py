@@ -35,6 +35,28 @@ def e_value(table: Table) -> Fraction:
     return found
 
 
+def scaled_log_e_value(table: Table, effect: float) -> float:
+    """Return the logarithm of the e-value with all counts divided by an effect: factorials are gamma functions."""
+
+    def choose(n: float, k: float) -> float:
+        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+    counts = [[count / effect for count in row] for row in table]
+    left = [sum(column) for column in zip(*counts, strict=True)]
+    found = 0.0
+    for row in counts[:-1]:
+        pool, slots = sum(left), sum(row)
+        for k in range(len(row) - 1):
+            others = pool - left[k]
+            low, high = max(0.0, slots - others), min(slots, left[k])
+            if high - low > 1e-6:
+                found -= choose(left[k], row[k]) + choose(others, slots - row[k]) - choose(pool, slots)
+                found -= math.log(high - low + 1)
+            pool, slots = others, slots - row[k]
+        left = [have - used for have, used in zip(left, row, strict=True)]
+    return found
+
+
 def category_e_value(table: Table) -> Fraction:
     """Return the e-value of a column of categories: with over two, half of it from one value against the others."""
     whole = e_value(table)
@@ -93,11 +115,11 @@ def ranks(outcomes: Sequence[int], most: int) -> dict[int, int]:
     return {outcome: min(rank, most - 1) for rank, (outcome, _) in enumerate(order)}
 
 
-def design_effect(found: Sequence[Event]) -> float:
-    """Return 1 + (m − 1) ρ of a table, from all pairs of events of one episode."""
+def design_effect(found: Sequence[Event], unit: Sequence[int] | None = None) -> float:
+    """Return 1 + (m − 1) ρ of a table, from all pairs of events of one episode, or of one unit of episodes."""
     groups: dict[int, list[int]] = defaultdict(list)
     for episode, _, outcome in found:
-        groups[episode].append(outcome)
+        groups[episode if unit is None else unit[episode]].append(outcome)
     pairs = [(x, y) for group in groups.values() for i, x in enumerate(group) for y in group[:i]]
     if not pairs:
         return 1.0

@@ -45,3 +45,32 @@ def log_without_cause(rng: np.random.Generator, n: int = 300, horizon: int = 8, 
     reward[1:] = rng.random((horizon, n)) < rate
     base = Episodes.from_steps(Alphabet((0, 1, 2), (), ((),), (0.0, 1.0)), action, seen, reward)
     return with_noise(ColumnarLog.of(base, ()), rng)
+
+
+def log_of_persons(rng: np.random.Generator, persons: int = 40, episodes: int = 25, horizon: int = 6) -> ColumnarLog:
+    """Return a log in which no column matters: persons differ in their rewards, and columns are those of the person."""
+    n, person = persons * episodes, np.repeat(np.arange(persons), episodes)
+    log = log_without_cause(rng, n, horizon)
+    rate = rng.beta(0.7, 0.7, persons)[person]
+    reward = np.zeros((horizon + 1, n), np.uint8)
+    reward[1:] = rng.random((horizon, n)) < rate
+    alphabet = log.base.alphabet
+    seen = np.ones((horizon + 1, n), np.uint8)
+    seen[-1] = 0
+    group = rng.integers(0, 1 << 62, persons).astype(np.uint64)[person]
+    base = Episodes.from_steps(alphabet, log.action, seen, reward, group=group)
+    return ColumnarLog.of(base, [_of_persons(column, person * episodes) for column in log.columns])
+
+
+def constant(column: LoggedColumn) -> LoggedColumn:
+    """Return a column that keeps its first value in each episode."""
+    return _of_persons(column, np.arange((column.numbers if column.codes is None else column.codes).shape[1]))
+
+
+def _of_persons(column: LoggedColumn, first: np.ndarray) -> LoggedColumn:
+    """Return a column that has one value in each episode, the first one of another episode."""
+    codes, numbers = (
+        None if grid is None else np.repeat(grid[:1, first], len(grid), axis=0)
+        for grid in (column.codes, column.numbers)
+    )
+    return LoggedColumn(column.name, codes, column.values, numbers)

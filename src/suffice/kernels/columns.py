@@ -6,6 +6,8 @@ Theory: docs/theory.md, section 12.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from suffice.kernels.jit import at, jit
@@ -152,11 +154,12 @@ def rank_outcomes(begin, outcome, most, n_outcomes):
 
 
 @jit
-def design_effects(begin, cell, outcome, sizes, n):
-    """Return by how much the events of a table count too much if a column hardly changes within an episode, [T].
+def design_effects(begin, unit, outcome, sizes):
+    """Return by how much the events of a table count too much if a column hardly changes within a unit, [T].
 
-    1 + (m − 1) ρ, where m is the mean number of events of an episode, weighted by them, and ρ the correlation of the
-    outcomes of one episode: the excess of pairs of equal outcomes, plus two standard errors, but at least 0.
+    A unit is an episode or a group of episodes, and its events are adjacent. The effect is 1 + (m − 1) ρ, where m is
+    the mean number of events of a unit, weighted by them, and ρ the correlation of the outcomes of one unit: the excess
+    of pairs of equal outcomes, plus two standard errors, but at least 0.
     """
     effects = np.ones(begin.size - 1)
     here = np.zeros(sizes.max() if sizes.size else 0, np.int64)
@@ -165,8 +168,8 @@ def design_effects(begin, cell, outcome, sizes, n):
         share = np.zeros(sizes[table])
         i = begin[table]
         while i < begin[table + 1]:
-            first, episode = i, cell[i] % n
-            while i < begin[table + 1] and cell[i] % n == episode:
+            first = i
+            while i < begin[table + 1] and unit[i] == unit[first]:
                 here[outcome[i]] += 1
                 share[outcome[i]] += 1.0 / total
                 i += 1
@@ -184,43 +187,54 @@ def design_effects(begin, cell, outcome, sizes, n):
 
 
 @jit
-def log_e_value(counts, values, outcomes, pool, log_factorial):
+def _ln_factorial(x, log_factorial):
+    """Return ln x!, by the gamma function where x is not whole."""
+    whole = np.int64(x)
+    return log_factorial[whole] if whole == x else math.lgamma(x + 1.0)
+
+
+@jit
+def _ln_choose(n, k, log_factorial):
+    """Return the logarithm of the binomial coefficient."""
+    below = _ln_factorial(k, log_factorial) + _ln_factorial(max(n - k, 0.0), log_factorial)
+    return _ln_factorial(n, log_factorial) - below
+
+
+@jit
+def log_e_value(counts, values, outcomes, effect, pool, log_factorial):
     """Return the logarithm of the e-value of a table, [V, K], given its margins.
 
     The table is drawn cell by cell: given what is left, each cell is hypergeometric if values and outcomes are
-    independent. The alternative is uniform on the range of the cell, so the ratio has expectation 1.
+    independent. The alternative is uniform on the range of the cell, so the ratio has expectation 1. With an effect
+    above 1 all counts are divided by it, as if there were that many fewer events.
     """
-    total = 0
+    total = 0.0
     for k in range(outcomes):
-        pool[k] = 0
+        pool[k] = 0.0
         for v in range(values):
-            pool[k] += counts[v, k]
+            pool[k] += counts[v, k] / effect
         total += pool[k]
     result = 0.0
     for v in range(values):
-        slots = 0
+        slots = 0.0
         for k in range(outcomes):
-            slots += counts[v, k]
-        left = total
-        if slots == total:
+            slots += counts[v, k] / effect
+        if slots > total - 1e-6:
             break
-        remaining = slots
+        left, remaining = total, slots
         for k in range(outcomes - 1):
-            if remaining == 0:
+            if remaining < 1e-6:
                 break
-            x, m, others = counts[v, k], pool[k], left - pool[k]
-            low, high = max(0, remaining - others), min(remaining, m)
-            if high > low:
-                chance = (
-                    log_factorial[m] - log_factorial[x] - log_factorial[m - x]
-                    + log_factorial[others] - log_factorial[remaining - x] - log_factorial[others - remaining + x]
-                    - log_factorial[left] + log_factorial[remaining] + log_factorial[left - remaining]
-                )  # fmt: skip
+            x, m, others = counts[v, k] / effect, pool[k], max(left - pool[k], 0.0)
+            low, high = max(0.0, remaining - others), min(remaining, m)
+            if high > low + 1e-6:
+                chance = _ln_choose(m, x, log_factorial) - _ln_choose(left, remaining, log_factorial)
+                chance += _ln_choose(others, max(remaining - x, 0.0), log_factorial)
                 result -= chance + np.log(high - low + 1.0)
             remaining -= x
             left -= m
         for k in range(outcomes):
-            pool[k] -= counts[v, k]
+            pool[k] = max(pool[k] - counts[v, k] / effect, 0.0)
         total -= slots
     return result
 
@@ -232,7 +246,7 @@ def _log_add(x, y):
 
 
 @jit
-def _one_against_rest(counts, values, outcomes, pool, sides, log_factorial):
+def _one_against_rest(counts, values, outcomes, effect, pool, sides, log_factorial):
     """Return the logarithm of the mean e-value of the tables "one value, all others", over the values that occur."""
     found, result = 0, 0.0
     total = counts[:values].sum(axis=0)
@@ -242,19 +256,19 @@ def _one_against_rest(counts, values, outcomes, pool, sides, log_factorial):
             sides[0, k], sides[1, k] = counts[v, k], total[k] - counts[v, k]
             slots += counts[v, k]
         if slots > 0:
-            this = log_e_value(sides, 2, outcomes, pool, log_factorial)
+            this = log_e_value(sides, 2, outcomes, effect, pool, log_factorial)
             result = this if found == 0 else _log_add(result, this)
             found += 1
     return result - np.log(max(found, 1))
 
 
 @jit
-def category_e_values(begin, cell, outcome, sizes, code, values, weight, log_factorial, result):
+def category_e_values(begin, cell, outcome, sizes, effects, code, values, weight, log_factorial, result):
     """Write the logarithm of the e-value of each table, [T], for a column with `values` categories; −1 is left out.
 
     With more than two values, half of the weight is on the tables "one value, all others".
     """
-    counts, pool = np.zeros((values, sizes.max()), np.int64), np.zeros(sizes.max(), np.int64)
+    counts, pool = np.zeros((values, sizes.max()), np.int64), np.zeros(sizes.max())
     sides = np.zeros((2, sizes.max()), np.int64)
     n = weight.size
     for table in range(begin.size - 1):
@@ -264,17 +278,17 @@ def category_e_values(begin, cell, outcome, sizes, code, values, weight, log_fac
             v = code[cell[i]]
             if v >= 0:
                 counts[v, at(outcome[i])] += weight[cell[i] % n] if n > 0 else 1
-        found = log_e_value(counts, values, k, pool, log_factorial)
+        found = log_e_value(counts, values, k, effects[table], pool, log_factorial)
         if values > 2:
-            one = _one_against_rest(counts, values, k, pool, sides, log_factorial)
+            one = _one_against_rest(counts, values, k, effects[table], pool, sides, log_factorial)
             found = _log_add(found, one) - np.log(2.0)
         result[table] = found
 
 
 @jit
-def cut_e_values(begin, cell, outcome, sizes, code, values, weight, log_factorial, result):
+def cut_e_values(begin, cell, outcome, sizes, effects, code, values, weight, log_factorial, result):
     """Write the same for each cut of an ordered column with `values` ranges, [T, values − 1]."""
-    counts, pool = np.zeros((values, sizes.max()), np.int64), np.zeros(sizes.max(), np.int64)
+    counts, pool = np.zeros((values, sizes.max()), np.int64), np.zeros(sizes.max())
     sides = np.zeros((2, sizes.max()), np.int64)
     n = weight.size
     for table in range(begin.size - 1):
@@ -290,7 +304,7 @@ def cut_e_values(begin, cell, outcome, sizes, code, values, weight, log_factoria
             for k in range(sizes[table]):
                 sides[0, k] += counts[cut, k]
                 sides[1, k] -= counts[cut, k]
-            result[table, cut] = log_e_value(sides, 2, sizes[table], pool, log_factorial)
+            result[table, cut] = log_e_value(sides, 2, sizes[table], effects[table], pool, log_factorial)
 
 
 @jit

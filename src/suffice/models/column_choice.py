@@ -51,7 +51,7 @@ def read_for_learning(
 ) -> Reading:
     """Read logs with the columns that the caller names, or those that the first log shows to matter."""
     sources = sources_of(data)
-    problem = None if chosen_by == "caller" or not sources else _cannot_choose(sources[0], how, room)
+    problem = None if chosen_by == "caller" or not sources else _cannot_choose(sources[0], room)
     if problem is not None and chosen_by == "data":
         raise SettingsError(
             f"{parameter('observations', 'auto')}: {problem}, so columns cannot be chosen. Name them, or use "
@@ -83,12 +83,10 @@ def _read_narrow(data: Data, how: ReadOptions, room: MemoryBudget) -> Reading | 
     return read_data(data, how.encoder, how.horizon, room, how) if more else read
 
 
-def _cannot_choose(source: Any, how: ReadOptions, room: MemoryBudget) -> str | None:
+def _cannot_choose(source: Any, room: MemoryBudget) -> str | None:
     """Return why columns cannot be chosen from a source."""
     if isinstance(source, Episodes):
         return "Episodes have been read already"
-    if how.encoder.columns.group is not None:
-        return f"episodes of one {parameter('group_column')} may depend on each other"
     if room.elsewhere is not None:
         return "workers do not choose columns"
     dataset = Dataset.of(source)

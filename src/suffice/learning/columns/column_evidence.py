@@ -68,7 +68,6 @@ class EvidenceTables:
         flat, values = _merge_rare(codes.reshape(-1), values)
         found = np.empty(len(self.tables))
         kernels.category_e_values(*self._events, flat, values, self.weight, self.log_factorial, found)
-        found /= self.tables.effect
         return ColumnEvidence(feature, self._mean(found), int(found.argmax()))
 
     def of_cuts(self, log: ColumnarLog, feature: Feature) -> ColumnEvidence:
@@ -77,7 +76,7 @@ class EvidenceTables:
         found = [self._of_part(part) for part in parts] if len(self.tables) else []
         if not found:
             return ColumnEvidence(feature, -math.inf, -1)
-        together = np.concatenate(found, axis=1) / self.tables.effect[:, None]  # [T, all cuts]
+        together = np.concatenate(found, axis=1)  # [T, all cuts]
         edges = np.concatenate([part.edges for part in parts])
         most = together.max(axis=1, keepdims=True)
         each = (most + np.log(np.mean(np.exp(together - most), axis=1, keepdims=True)))[:, 0]
@@ -116,9 +115,9 @@ class EvidenceTables:
         return found
 
     @property
-    def _events(self) -> tuple[Int64, Int64, Int64, Int64]:
+    def _events(self) -> tuple[Int64, Int64, Int64, Int64, Float]:
         tables = self.tables
-        return tables.begin, tables.cell, tables.outcome, tables.sizes
+        return tables.begin, tables.cell, tables.outcome, tables.sizes, tables.effect
 
     def _mean(self, found: Float) -> float:
         """Return the logarithm of the mean e-value, with the same weight for each kind of arrival."""
