@@ -93,7 +93,8 @@ def _in_tables(
 ) -> tuple[Int64, Int64, Int64, Int64]:
     """Sort events by table and by unit, which is the episode or its group.
 
-    Returned are the keys, cells, outcomes and units. Of the events of a group in a table, one is kept; all are if every visit counts.
+    Returned are the keys, cells, outcomes and units. Of the events of a group in a table, one is kept; all are if every
+    visit counts.
     """
     key, cell, outcome = events
     episode = cell % log.n
