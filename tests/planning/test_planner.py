@@ -212,18 +212,20 @@ def one_decision(**outcomes: list[float]) -> RDP:
     return adact_h(from_values([[START, (a, None, r)] for a, paid in outcomes.items() for r in paid])).rdp
 
 
-def test_plan_on_takes_first_of_equally_good_actions() -> None:
-    rdp = one_decision(c=[1.0] * 8, a=[0.0, 2.0] * 2, b=[1.0] * 16, d=[0.0])
+def test_plan_on_takes_most_logged_of_equally_good_actions_and_of_these_the_first() -> None:
+    rdp = one_decision(c=[1.0] * 8, a=[0.0, 2.0] * 2, b=[1.0] * 16, d=[0.0] * 20)
+    assert plan_on(rdp, GREEDY).actions.tolist() == [BEHAVE, 1, BEHAVE]
+    rdp = one_decision(c=[1.0] * 8, a=[0.0, 2.0] * 4, b=[1.0] * 8, d=[0.0] * 20)
     assert plan_on(rdp, GREEDY).actions.tolist() == [BEHAVE, 0, BEHAVE]
     rdp = one_decision(c=[1.0] * 8, b=[0.0, 2.0] * 2, a=[0.0])
-    assert plan_on(rdp, GREEDY).actions.tolist() == [BEHAVE, 1, BEHAVE]
+    assert plan_on(rdp, GREEDY).actions.tolist() == [BEHAVE, 2, BEHAVE]
     nothing = one_decision(b=[0.0, 0.0], a=[0.0])
-    assert plan_on(nothing, GREEDY).actions[1] == 0
+    assert plan_on(nothing, GREEDY).actions[1] == 1
 
 
 def test_plan_on_ignores_rounding_between_equal_values() -> None:
-    """Both actions always have reward 0.2."""
-    automata = {n: one_decision(a=[0.2] * n, b=[0.2] * 64, c=[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]) for n in range(1, 60)}
+    """Both actions always have reward 0.2, and the first was taken more often."""
+    automata = {n: one_decision(a=[0.2] * 64, b=[0.2] * n, c=[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]) for n in range(1, 60)}
     assert [n for n, rdp in automata.items() if plan_on(rdp, GREEDY).actions[1] != 0] == []
 
 

@@ -64,13 +64,14 @@ def iterated(rdp: RDP, planning: Planning) -> tuple[list[float], list[float], li
     for _ in range(600):
         new = [list(values), list(lower)]
         for q, moves in enumerate(met):
-            bounds = {}
+            bounds, taken = {}, {}
             for a in range(len(rdp.alphabet.actions)):
                 if mine := [move for move in moves if move[0] == a + PAD + 1]:
                     middle, spread, n = mean(mine, lower)
+                    taken[a] = n
                     bounds[a] = max(middle - min(math.sqrt(unit / n * spread) + unit / n * most, most), 0.0)
             behaving = mean(moves, lower)[0]
-            best = max(bounds, key=lambda a: (round(bounds[a], 11), -a), default=BEHAVE)
+            best = max(bounds, key=lambda a, n=taken: (round(bounds[a], 11), n[a], -a), default=BEHAVE)
             floor = behaving if planning.safe else 0.0 if strength else -1.0
             actions[q] = best if bounds and bounds[best] > floor + 1e-12 else BEHAVE
             chosen = moves if actions[q] == BEHAVE else [move for move in moves if move[0] == actions[q] + PAD + 1]

@@ -11,7 +11,7 @@ Theory: docs/theory.md, section 6.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from suffice.data.alphabet import PAD
 from suffice.errors import LogError, SettingsError, parameter
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float, Int64
+from suffice.kernels.induction import Letters, StateRows, follow_states, plan_states
 from suffice.planning.plan import Plan, occupancy
 
 NEGLIGIBLE = 1e-10  # weight of a discounted reward below which value iteration ends
@@ -95,6 +96,13 @@ class Scale(NamedTuple):
         return np.asarray(np.round(self.width * np.asarray(scaled) + self.low * left, digits) + 0.0)
 
 
+class Floor(NamedTuple):
+    """The scaled value that an action must exceed: `share` times that of the behaviour, plus `constant`."""
+
+    share: float
+    constant: float
+
+
 class LayerValues(NamedTuple):
     """Action values of the states of a layer, given the values of the next layer."""
 
@@ -116,6 +124,7 @@ class BackwardInduction:
         self._scale = Scale.of(rdp)
         self._reward = self._scale.rewards(rdp)
         self._of_letter, self._offsets = rdp.symbol_of_letter(), rdp.offsets()
+        self._letters = Letters(self._of_letter, rdp.letters[:, 0].astype(np.int64), self._reward)
         self._by_action = np.argsort(rdp.letters[:, 0], kind="stable")  # [X] letters
         self._acts, self._begin = np.unique(rdp.letters[self._by_action, 0], return_index=True)
         taken = np.concatenate([self._sums(rdp.counts[rows]) for rows in rdp.blocks()])
@@ -139,32 +148,27 @@ class BackwardInduction:
         total = max(int(tally.visits()[0]), 1)
         self._unit = strength * (math.log(total * max(rdp.horizon, 1)) - math.log(delta))  # c L
 
-    def plan(self, floor: Callable[[LayerValues], Float]) -> Plan:
-        """Choose in each state the action with the best lower bound if it exceeds the floor, else the behaviour."""
+    def plan(self, floor: Floor) -> Plan:
+        """Choose in each state the action with the best lower bound if it exceeds the floor, else the behaviour.
+
+        Of equal actions the one that was taken most often is chosen, because most is known about it.
+        """
         n = self._rdp.n_states
         actions, values, lower = np.full(n, BEHAVE, np.int64), np.zeros(n), np.zeros(n)
-        for layer in self._layers():
-            expected, cautious = self._layer(layer, values), self._layer(layer, lower)
-            bound = _comparable(self._real(np.maximum(cautious.mean - self._penalty(cautious, layer), 0.0)))
-            taken = self._real(expected.times) > 0
-            bound = np.where(taken, bound, -1.0)
-            best, rows = bound.argmax(axis=1), np.arange(len(bound))
-            chosen = taken.any(axis=1) & (bound[rows, best] > _comparable(floor(cautious)))
-            actions[layer] = np.where(chosen, best, BEHAVE)
-            values[layer] = np.where(chosen, self._real(expected.mean)[rows, best], expected.overall)
-            lower[layer] = np.where(chosen, bound[rows, best], cautious.overall)
+        for _ in range(self._iterations()):
+            before = (values.copy(), lower.copy()) if self._rdp.stationary else (values, lower)
+            for rows in self._backwards():
+                plan_states(rows, self._letters, self._unit, floor, before, (actions, values, lower))
         error = math.nan if self._rdp.stationary else self._error(actions, values)
         return Plan(actions, self.in_user_units(values), self.in_user_units(lower), error)
 
     def follow(self, actions: Int64) -> Float:
         """Return [Q], the scaled values of a plan, less all penalties."""
         values = np.zeros(self._rdp.n_states)
-        for layer in self._layers():
-            found, action = self._layer(layer, values), actions[layer]
-            bound = np.maximum(found.mean - self._penalty(found, layer), 0.0)
-            behave = (self._usual[layer] * bound).sum(axis=1)  # of the automaton's log, whose behaviour a policy keeps
-            followed = self._real(bound)[np.arange(len(action)), np.maximum(action, 0)]
-            values[layer] = np.where(action == BEHAVE, behave, followed)
+        for _ in range(self._iterations()):
+            before = values.copy() if self._rdp.stationary else values
+            for rows in self._backwards():
+                follow_states(rows, self._letters, self._unit, actions, before, values)
         return values
 
     def worth(self, actions: Int64) -> Estimate:
@@ -210,15 +214,33 @@ class BackwardInduction:
         """Convert scaled values [Q] to returns in the log's unit."""
         return self._scale.values(values, self._left)
 
+    def _iterations(self) -> int:
+        """Return how often the values of all states are computed: once by layers, else until little changes."""
+        if not self._rdp.stationary:
+            return 1
+        return math.ceil(math.log(NEGLIGIBLE) / math.log(max(self._discount, 0.01)))
+
+    def _backwards(self) -> Iterator[StateRows]:
+        """Yield the rows of all states but the final one, from the last to the first."""
+        inner = self._rdp.n_states if self._rdp.stationary else int(self._offsets[self._rdp.horizon + 1])
+        for states in reversed(self._blocks(inner)):
+            yield StateRows(
+                states.start,
+                self._tally.counts[states],
+                self._tally.lost[states],
+                self._rdp.tau[states],
+                self._factor[states],
+                self._range[states],
+                self._usual[states],
+            )
+
     def _layers(self) -> list[slice]:
-        """List the layers from last to first; if stationary, all states for as many iterations as needed."""
-        if self._rdp.stationary:
-            return [self._rdp.states_at(0)] * math.ceil(math.log(NEGLIGIBLE) / math.log(max(self._discount, 0.01)))
+        """List the layers from last to first."""
         return [slice(self._offsets[t], self._offsets[t + 1]) for t in range(self._rdp.horizon, -1, -1)]
 
-    def _blocks(self) -> list[slice]:
-        """List blocks of states for what needs no order of layers: layers of a few states each are slow one by one."""
-        n, size = self._rdp.n_states, max(1, BLOCK_CELLS // len(self._reward))
+    def _blocks(self, states: int | None = None) -> list[slice]:
+        """List blocks of states, because the tables of all states may be too large. Default: all states."""
+        n, size = self._rdp.n_states if states is None else states, max(1, BLOCK_CELLS // len(self._reward))
         return [slice(begin, min(begin + size, n)) for begin in range(0, n, size)]
 
     def _layer(self, layer: slice, values: Float) -> LayerValues:
@@ -278,8 +300,3 @@ class BackwardInduction:
 def _variance(spread: Float, times: Float, left: Float) -> Float:
     """Return the variance of a mean, with one more visit half the range away: a few equal visits prove little."""
     return np.asarray((spread * times + left**2 / 4) / (times + 1) ** 2)
-
-
-def _comparable(values: Float) -> Float:
-    """Round to 12 digits, so that rounding errors do not decide between equal values."""
-    return np.asarray(np.round(values, 12))

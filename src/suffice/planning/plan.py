@@ -8,8 +8,10 @@ import numpy as np
 
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.tally import Tally
-from suffice.data.alphabet import PAD
 from suffice.kernels.array_types import Float, Int64
+from suffice.kernels.induction import Letters, StateRows, add_visits
+
+NONE, NO_ROWS = np.zeros(0), np.zeros((0, 0))  # what expected visits do not need
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -85,15 +87,10 @@ def fold_places(rdp: RDP, plan: Plan) -> Int64:
 
 def occupancy(rdp: RDP, actions: Int64, tally: Tally) -> Float:
     """Return [Q], the expected visits to each state; episodes in transitions that were never seen are dropped."""
-    offsets, of_letter, share = rdp.offsets(), rdp.symbol_of_letter(), np.zeros(rdp.n_states)
+    share = np.zeros(rdp.n_states)
     share[0] = 1.0
-    for t in range(rdp.horizon + 1):
-        layer = slice(offsets[t], offsets[t + 1])
-        behave = (actions[layer] == BEHAVE)[:, None]
-        planned = actions[layer][:, None] + PAD + 1
-        followed = np.where(behave | (rdp.letters[None, :, 0] == planned), tally.counts[layer], 0)
-        lost = np.where(behave | (np.arange(rdp.alphabet.n_actions) == planned), tally.lost[layer], 0)
-        visits = followed.sum(axis=1) + lost.sum(axis=1)
-        rates = share[layer][:, None] * followed / np.maximum(visits, 1)[:, None]
-        np.add.at(share, rdp.tau[layer][:, of_letter][followed > 0], rates[followed > 0])
+    letters = Letters(rdp.symbol_of_letter(), rdp.letters[:, 0].astype(np.int64), NONE)
+    for states in rdp.blocks():
+        rows = StateRows(states.start, tally.counts[states], tally.lost[states], rdp.tau[states], NONE, NONE, NO_ROWS)
+        add_visits(rows, letters, actions, share)
     return share
