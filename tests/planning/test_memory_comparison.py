@@ -188,6 +188,16 @@ def test_memories_of_tries_windows_as_far_as_there_are_ten_decisions_of_each_act
     assert [kind.name for kind in memories_of(single, single, Settings())] == ["none", "last observation", "layers"]
 
 
+def test_memories_of_tries_no_windows_longer_than_all_episodes_of_the_sample() -> None:
+    """A sample without the one long episode of a log had as many windows of any length, and all were compared."""
+    lengths, rng = [2] * 100 + [30], np.random.default_rng(0)
+    table = {"episode": np.repeat(np.arange(101), lengths), "step": np.concatenate([np.arange(n) for n in lengths])}
+    table |= {name: rng.integers(0, 2, 230) for name in ("seen", "action", "reward")}
+    log = suffice.read_log(table, ends="censored")
+    names = [kind.name for kind in memories_of(log, log.columns(np.arange(100)), Settings())]
+    assert names == ["none", "last observation", "last 2 observations", "cycle"]
+
+
 def lifted(fine: RDP, coarse: RDP, actions: np.ndarray) -> np.ndarray:
     """Return the actions of a plan on a coarse automaton for the states of a finer one, both in layers."""
     found = np.full(fine.n_states, -1)

@@ -162,7 +162,7 @@ def _longer_windows(sample: Episodes) -> list[int]:
     found: list[int] = []
     if sample.horizon > MOST_STEPS_AHEAD:
         return found
-    for length in range(2, sample.horizon + 1):
+    for length in range(2, int(sample.lengths().max()) + 1):  # longer windows are whole histories, like these
         if not 0 < len(windows_of(sample, length)) <= most:
             break
         found.append(length)
