@@ -51,6 +51,7 @@ def by_walking(rng: Rng) -> dict[str, tuple[Any, ...]]:
     return {
         "advance": (candidate, a["join"], a["candidate_of"], x, word[0]),
         "advance_and_meet": (candidate, a["join"], a["candidate_of"], word[0], word[1], word[2], weight, tables),
+        "count_along": (a["after"], word, rng.integers(0, 4, len(candidate)), weight, np.zeros((2, q, x), np.int64)),
         "relabel": (candidate, rng.integers(0, 9, c)),
         "add_rows": (rng.integers(0, 9, (c, x)), a["join"], q),
         "cross_count": (candidate, a["join"], word[0], weight, q, x),

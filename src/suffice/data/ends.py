@@ -226,12 +226,11 @@ class _Stops(NamedTuple):
         decisions, n_seen = episodes.lengths(), episodes.alphabet.n_observations
         seen, size = episodes.letters[:, 1], n_seen + len(episodes.letters)
         table = np.zeros((self.steps, size, 2), np.int64)
-        for t in range(1, self.steps + 1):
-            here = np.flatnonzero(decisions >= t)
-            stops = (decisions[here] == t).astype(np.int64)
-            before, last = seen[episodes.word[t - 1, here]], n_seen + episodes.word[t, here].astype(np.int64)
-            for code in (before, last):
-                table[t - 1] += np.bincount(2 * code + stops, times[here], 2 * size).astype(np.int64).reshape(size, 2)
+        step, here = np.nonzero(decisions >= np.arange(1, self.steps + 1)[:, None])  # steps from 0
+        stops = (decisions[here] == step + 1).astype(np.int64)
+        before, last = seen[episodes.word[step, here]], n_seen + episodes.word[step + 1, here].astype(np.int64)
+        for code in (before, last):
+            np.add.at(table, (step, code, stops), times[here])
         cut = np.zeros(episodes.n, bool) if episodes.length is None else episodes.length <= episodes.horizon
         shorter, shortest = int(times[decisions < episodes.horizon].sum()), decisions[cut].min(initial=episodes.horizon)
         return _StopCounts(
@@ -287,7 +286,7 @@ def association(table: Int64) -> float:
     and columns of a table with the same margins are equally likely (Haldane, 1940).
     """
     excess, variance = 0.0, 0.0
-    for counts in table.astype(np.float64):
+    for counts in table[(table.any(axis=1).sum(axis=1) > 1)].astype(np.float64):  # others show nothing
         counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
         n, (r, c) = float(counts.sum()), counts.shape
         if n <= 3 or r < 2 or c < 2:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from suffice.data.report import ReadReport
 
 MAX_EPISODES = 1 << 40  # more cannot be compared exactly (`kernels.tables`)
+BLOCK_CELLS = 1 << 16  # steps whose codes are computed at once
 MAX_STEPS = 1 << 52  # with padding; more cannot be counted exactly in floats
 
 
@@ -192,8 +193,8 @@ class Episodes:
         shape = (alphabet.n_actions, alphabet.n_observations, len(alphabet.rewards))
         letters = np.stack(np.unravel_index(present, shape), axis=1).astype(np.int32)
         follows = np.zeros(len(letters), dtype=bool)
-        for row in word[1:]:
-            follows[row] = True
+        for rows in blocks_of_rows(word[1:]):
+            follows[rows] = True
         if length is not None and (length == len(word)).all():
             length = None
         return cls(alphabet, letters, word, follows, weight, declared, None, length, group)
@@ -618,12 +619,12 @@ def share_of(share: float, total: int) -> int:
 def _number_steps(alphabet: Alphabet, action: Codes, observation: Codes, reward: Codes) -> tuple[Int64, Codes]:
     """Return the distinct steps in lexicographic order, as mixed-radix numbers, and the index of each step among them.
 
-    A look-up table is used while one fits, row by row, so that only one row of wide numbers exists at a time; sorting
+    A look-up table is used while one fits, some rows at a time, so that few wide numbers exist at once; sorting
     otherwise.
     """
 
     def keys() -> Iterator[Int64]:
-        for a, o, r in zip(action, observation, reward, strict=True):
+        for a, o, r in zip(*map(blocks_of_rows, (action, observation, reward)), strict=True):
             key = a.astype(np.int64) * alphabet.n_observations + o
             yield key * len(alphabet.rewards) + r
 
@@ -639,9 +640,16 @@ def _number_steps(alphabet: Alphabet, action: Codes, observation: Codes, reward:
     code: Codes = np.zeros(size, dtype=smallest_uint(len(present)))
     code[present] = np.arange(len(present))
     word: Codes = np.empty(action.shape, code.dtype)
-    for t, key in enumerate(keys()):
-        word[t] = code[key]
+    for rows, key in zip(blocks_of_rows(word), keys(), strict=True):
+        rows[:] = code[key]
     return present, word
+
+
+def blocks_of_rows(table: Codes) -> Iterator[Codes]:
+    """Yield views of consecutive rows with a bounded number of cells, at least one row each."""
+    size = max(1, BLOCK_CELLS // max(table.shape[1], 1))
+    for begin in range(0, len(table), size):
+        yield table[begin : begin + size]
 
 
 UNWEIGHTED = np.zeros(0, dtype=np.int64)  # tells kernels that every episode counts once

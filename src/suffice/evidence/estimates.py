@@ -21,6 +21,7 @@ from suffice.errors import SufficeError
 from suffice.kernels import sums
 from suffice.kernels.array_types import Float, Int64, UInt64
 
+UNIT = 1 << 1074  # every float is a multiple of 1 / UNIT
 HALF_SIGNIFICAND = 26  # bits; a float's significand is stored in twice as many
 TIMES = (1 << 20) - 1  # mask: weights are processed 20 bits at a time
 BLOCK_NUMBERS = 1 << 16  # numbers processed at a time: 26 + 20 + 16 bits fit into an integer of 64 bits
@@ -36,7 +37,13 @@ def exact_sum(numbers: Float, weight: Int64 | None = None) -> Fraction:
             continue
         for shift in range(0, int(times.max()).bit_length(), TIMES.bit_length()):
             units += _units(bits, (times >> shift) & TIMES) << shift
-    return Fraction(units, 1 << 1074)
+    return Fraction(units, UNIT)
+
+
+def exact_units(number: float) -> int:
+    """Return a finite number in units of the smallest float, 2^−1074."""
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * (UNIT // denominator)
 
 
 def _blocks(numbers: Float, weight: Int64 | None) -> Iterator[tuple[Float, Int64 | None]]:

@@ -155,7 +155,8 @@ def dependent_rewards(episodes: Episodes, level: float, rng: np.random.Generator
     for t in range(1, used.horizon + 1):
         group = renumbered(past * used.alphabet.n_actions + action[t])[0]
         centred, sizes = _centred(value[t], group)
-        if np.count_nonzero(sizes[group] > 1) < LEAST_SHARED * used.n:
+        shared = sizes[group] > 1
+        if np.count_nonzero(shared) < LEAST_SHARED * used.n or not (shared & (action[t] > PAD)).any():
             break
         if centred.any():
             if earlier:

@@ -30,6 +30,14 @@ def advance_and_meet(
     np.add.at(tables[1], (candidate, last), _times(weight))
 
 
+def count_along(after: Any, word: Any, length: Any, weight: Any, counts: Any) -> None:
+    """Walk from state 0, and count the letters [2, Q, X] before the last step and at it."""
+    state, times = np.zeros(word.shape[1], np.int64), np.ones(word.shape[1], np.int64) * _times(weight)
+    for t, letters in enumerate(word):
+        np.add.at(counts, ((length - 1 == t).astype(np.int64), state, letters), times * (length > t))
+        state = after[state, letters].astype(np.int64)
+
+
 def relabel(group: Any, of_group: Any) -> None:
     """Replace each group by its value in `of_group`."""
     group[:] = of_group[group]

@@ -42,6 +42,22 @@ def advance_along(state, after, edge_of, first, word, following, weight, table):
         table[at(min(edge_of[taken] - first, beyond)), following[e]] += weight[e] if weighted else 1
 
 
+@jit_unless_small(small.count_along)
+def count_along(after, word, length, weight, counts):
+    """Walk from state 0 along `after` [Q, X], and count the letters [2, Q, X] before the last step and at it.
+
+    Of each episode the first `length` steps are walked.
+    """
+    state = np.zeros(word.shape[1], dtype=np.int64)
+    weighted = weight.size > 0
+    for t in range(word.shape[0]):
+        for e in range(state.size):
+            if t < length[e]:
+                q, x = state[e], word[t, e]
+                counts[1 if t == length[e] - 1 else 0, q, x] += weight[e] if weighted else 1
+                state[e] = after[q, x]
+
+
 @jit
 def tally_along(state, tau, symbol, letter, action, word, weight, counts, lost):
     """Take one step in every episode of any log; state −1 means that the episode has left the automaton.

@@ -42,7 +42,7 @@ def outcome_bits(rdp: RDP, episodes: Episodes) -> Float:
             total += np.where(t < ends, cost[place, word], 0.0)
         if episodes.length is not None:
             total += np.where(t == ends, last[place, word], 0.0)
-        place = tracker.following[place, symbol[word]]
+        place = tracker.next_places(place, symbol[word])
     return np.asarray(total + np.where(ends == episodes.horizon, last[place, episodes.word[-1]], 0.0))
 
 

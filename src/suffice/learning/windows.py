@@ -25,6 +25,7 @@ from suffice.learning.stationary.pointers import END
 
 WINDOW, UNTESTED = "window", "none"  # metric and bound of a window
 MOST_CODES = 1 << 62  # windows are numbered by int64
+BLOCK_CELLS = 1 << 20  # steps of episodes whose windows are found at once
 BYTES_A_CELL = 40  # of the tables by state and letter: counts, their parts and transitions
 
 
@@ -125,13 +126,16 @@ class _Windows(NamedTuple):
 
     def __call__(self, view: EpisodesView) -> Int64:
         """Return the windows of some episodes; see `Query`."""
-        window = np.zeros(view.episodes.n, np.int64)
-        found = np.zeros(0, np.int64)
-        for word in view.episodes.word[:-1]:
-            seen = self.observed[word]
-            goes_on = seen != STOP
-            window = _shifted(window, seen, self.length, self.base)
-            found = np.union1d(found, window[goes_on])
+        episodes, found = view.episodes, np.zeros(0, np.int64)
+        size = max(1, BLOCK_CELLS // max(episodes.n, 1))
+        for begin in range(0, episodes.horizon, size):  # many steps at once: a long episode has few others beside it
+            since = max(begin - max(self.length - 1, 0), 0)
+            seen = self.observed[episodes.word[since : min(begin + size, episodes.horizon)]]
+            window = np.zeros_like(seen) if self.length else np.ones_like(seen)
+            for back in range(min(self.length, len(seen))):
+                window[back:] += seen[: len(seen) - back] * self.base**back
+            own = slice(begin - since, None)
+            found = np.union1d(found, window[own][seen[own] != STOP])
         return found
 
     def combine(self, answers: list[Int64]) -> Int64:

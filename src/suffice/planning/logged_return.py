@@ -20,18 +20,16 @@ cut-off episodes all of this is the plain mean. The reward per step is a ratio o
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from suffice.data.alphabet import PAD
-from suffice.data.episodes import Episodes, known_outcomes
+from suffice.data.episodes import Episodes
 from suffice.data.log import Log, run_query
 from suffice.data.possible_returns import RewardRanges, reward_ranges
-from suffice.data.queries import EpisodesView
-from suffice.evidence.estimates import Estimate, Moments, exact_sum, sum_of_squares
+from suffice.data.queries import EpisodesView, added
+from suffice.evidence.estimates import UNIT, Estimate, Moments, exact_units, sum_of_squares
 from suffice.kernels import sums
 from suffice.kernels.array_types import Float, Int64, Mask, UInt64
 from suffice.planning.objective import RETURN, Objective
@@ -53,10 +51,7 @@ class LoggedMean(NamedTuple):
 def logged_mean(episodes: Episodes, objective: Objective = RETURN) -> LoggedMean:
     """Return the logged return of episodes in memory with their influences."""
     if episodes.length is None and not objective.per_step:
-        returns = _rewards(episodes)
-        if objective.gamma != 1.0:
-            returns = returns * factors(objective, episodes.horizon)[:, None]
-        returns = returns.sum(axis=0)
+        returns = _returns(episodes, np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]], objective)
         mean = float(np.average(returns, weights=episodes.weight))
         return LoggedMean(mean, (returns - mean) / episodes.total)
     means = _step_means(episodes, 1)
@@ -99,12 +94,7 @@ class _Returns(NamedTuple):
     def __call__(self, view: EpisodesView) -> tuple[Moments, float]:
         """Return moments and largest value of some episodes; see `Query`."""
         episodes = view.episodes
-        total = np.zeros(episodes.n)
-        if self.objective.gamma == 1.0:
-            sums.add_values(episodes.word, self.rewards, total)
-        else:
-            for factor, word in zip(factors(self.objective, episodes.horizon).tolist(), episodes.word[1:], strict=True):
-                total += factor * self.rewards[word]
+        total = _returns(episodes, self.rewards, self.objective)
         moments = Moments.of(total, episodes.weight)
         if self.objective.per_step:
             total = total / np.maximum(episodes.lengths(), 1)
@@ -140,22 +130,22 @@ class _StepMeans(NamedTuple):
 
     def influences(self, episodes: Episodes, objective: Objective) -> Float:
         """Return [N], the influence of each episode on the value."""
-        acts = episodes.letters[:, 0][episodes.word[1:]] > PAD  # observed decisions
-        ends = np.vstack([~acts[1:], np.zeros((1, episodes.n), bool)]) & acts & known_outcomes(episodes)
-        found = self._influences(_rewards(episodes), acts, ends, self.reward, factors(objective, len(self.n)))
+        made = _ObservedDecisions.of(episodes)
+        rewards = np.array(episodes.alphabet.rewards)[made.reward]
+        found = self._influences(made, rewards, self.reward, factors(objective, len(self.n)))
         if not objective.per_step:
             return found
         one = np.ones_like(self.reward)
-        of_steps = self._influences(np.ones(acts.shape), acts, ends, one, one)
+        of_steps = self._influences(made, np.ones(len(rewards)), one, one)
         return np.asarray((found - self.value(objective) * of_steps) / self.steps)
 
-    def _influences(self, reward: Float, acts: Mask, ends: Mask, mean: Float, factor: Float) -> Float:
-        parts = factor * self.alive * mean
+    def _influences(self, made: _ObservedDecisions, reward: Float, mean: Float, factor: Float) -> Float:
+        parts, t = factor * self.alive * mean, made.step
         later = np.cumsum(parts[::-1])[::-1] - parts  # W
-        of_reward = (factor * self.alive / np.maximum(self.n, 1))[:, None] * acts * (reward - mean[:, None])
+        of_reward = (factor * self.alive / np.maximum(self.n, 1))[t] * (reward - mean[t])
         goes_on = np.where(self.end < 1, 1 - self.end, 1.0)
-        of_end = (later / goes_on / np.maximum(self.n, 1))[:, None] * acts * (ends - self.end[:, None])
-        return np.asarray((of_reward - of_end).sum(axis=0))
+        of_end = (later / goes_on / np.maximum(self.n, 1))[t] * (made.ends - self.end[t])
+        return np.asarray(np.bincount(made.episode, of_reward - of_end, made.n), float)
 
     def rare(self, ranges: RewardRanges | None, objective: Objective) -> float:
         """Return the variance of one more observation of each decision; 0 without ranges.
@@ -169,49 +159,68 @@ class _StepMeans(NamedTuple):
         return float(np.sum(spans / 2 / (self.n + 1)) / scale) ** 2
 
 
+class _ObservedDecisions(NamedTuple):
+    """The observed decisions of some episodes, step by step; padding takes no room."""
+
+    step: Int64  # [D] from 0
+    episode: Int64  # [D]
+    reward: Int64  # [D] code
+    ends: Mask  # [D] whether the episode ended after it, before the horizon; one that was cut off has not ended
+    n: int  # episodes
+
+    @classmethod
+    def of(cls, episodes: Episodes) -> _ObservedDecisions:
+        """List the decisions."""
+        acts = episodes.letters[:, 0] > PAD
+        step, episode = np.nonzero(acts[episodes.word[1:]])
+        word = episodes.word[step + 1, episode]
+        going_on = np.minimum(step + 2, episodes.horizon)
+        ends = (step + 1 < episodes.horizon) & ~acts[episodes.word[going_on, episode]]
+        if episodes.length is not None:  # the observation after the last decision is missing
+            length = episodes.length[episode]
+            ends &= (length > step + 2) | (length > episodes.horizon)
+        return cls(step, episode, episodes.letters[:, 2].astype(np.int64)[word], ends, episodes.n)
+
+
 class _Sums(NamedTuple):
-    """Sums over the episodes that were observed at a decision."""
+    """Sums over the episodes that were observed at each decision."""
 
-    reward: Fraction
-    n: int
-    ends: int
-
-    def joined(self, other: _Sums) -> _Sums:
-        """Add up two parts of the log."""
-        return _Sums(self.reward + other.reward, self.n + other.n, self.ends + other.ends)
+    reward: list[int]  # [H] exact, in units of the smallest float
+    n: Int64  # [H]
+    ends: Int64  # [H]
 
 
 class _StepSums(NamedTuple):
     """Query for the sums of each decision."""
 
-    rewards: Float  # [X]
+    units: list[int]  # of each reward code
 
-    def __call__(self, view: EpisodesView) -> list[_Sums]:
+    def __call__(self, view: EpisodesView) -> _Sums:
         """Add up what was observed of some episodes; see `Query`."""
-        episodes, found = view.episodes, []
-        times = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
-        acts = episodes.letters[:, 0][episodes.word[1:]] > PAD
-        known = known_outcomes(episodes) & acts  # an episode that was cut off has not ended
-        for t, word in enumerate(episodes.word[1:]):
-            here = acts[t]
-            ends = known[t] & ~acts[t + 1] if t + 1 < len(acts) else np.zeros(episodes.n, bool)
-            rewards = exact_sum(self.rewards[word[here]], times[here])
-            found.append(_Sums(rewards, int(times[here].sum()), int(times[ends].sum())))
-        return found
+        episodes, made, codes = view.episodes, _ObservedDecisions.of(view.episodes), len(self.units)
+        times = (np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight)[made.episode]
+        n, ends = np.zeros((2, episodes.horizon), np.int64)
+        np.add.at(n, made.step, times)
+        np.add.at(ends, made.step[made.ends], times[made.ends])
+        keys, place = np.unique(made.step * codes + made.reward, return_inverse=True)
+        met = np.zeros(len(keys), np.int64)
+        np.add.at(met, place, times)
+        reward = [0] * episodes.horizon
+        for key, many in zip(keys.tolist(), met.tolist(), strict=True):
+            reward[key // codes] += many * self.units[key % codes]
+        return _Sums(reward, n, ends)
 
-    def combine(self, answers: list[list[_Sums]]) -> list[_Sums]:
+    def combine(self, answers: list[_Sums]) -> _Sums:
         """Add up the sums of parts of the log; see `Query`."""
-        return [reduce(_Sums.joined, step) for step in zip(*answers, strict=True)]
+        rewards = [sum(parts) for parts in zip(*(answer.reward for answer in answers), strict=True)]
+        return _Sums(rewards, added([answer.n for answer in answers]), added([answer.ends for answer in answers]))
 
 
 def _step_means(log: Log, threads: int) -> _StepMeans:
-    rewards = np.array(log.alphabet.rewards)[log.letters[:, 2]]
-    found = run_query(log, _StepSums(rewards), threads)
-    return _StepMeans(
-        np.array([float(step.reward / max(step.n, 1)) for step in found]),
-        np.array([step.ends / max(step.n, 1) for step in found]),
-        np.array([step.n for step in found]),
-    )
+    found = run_query(log, _StepSums([exact_units(reward) for reward in log.alphabet.rewards]), threads)
+    n = np.maximum(found.n, 1)
+    rewards = [units / (many * UNIT) for units, many in zip(found.reward, n.tolist(), strict=True)]
+    return _StepMeans(np.array(rewards), found.ends / n, found.n)
 
 
 class _GroupInfluences(NamedTuple):
@@ -256,6 +265,12 @@ class _Influences(NamedTuple):
         )
 
 
-def _rewards(episodes: Episodes) -> Float:
-    """Return [H, N], the reward of each decision."""
-    return np.asarray(np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][episodes.word[1:]])
+def _returns(episodes: Episodes, rewards: Float, objective: Objective) -> Float:
+    """Return [N], the sums of rewards, of which `rewards` [X] are those of letters, discounted by the objective."""
+    total = np.zeros(episodes.n)
+    if objective.gamma == 1.0:
+        sums.add_values(episodes.word, rewards, total)
+        return total
+    for factor, word in zip(factors(objective, episodes.horizon).tolist(), episodes.word[1:], strict=True):
+        total += factor * rewards[word]
+    return total

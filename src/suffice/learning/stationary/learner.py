@@ -258,7 +258,7 @@ def count_steps(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64
     """Return the transitions that the log takes, and counts [Q, X] of all steps before the last and of the last."""
     whole = completed(tau)
     _, of_letter = log.symbols()
-    counts, cut = run_query(log, _LetterCounts(whole[:, of_letter].ravel(), len(tau), len(log.letters)), threads)
+    counts, cut = run_query(log, _LetterCounts(whole[:, of_letter]), threads)
     counts[END] += cut[END]  # ended episodes are not cut: padding follows padding
     cut[END] = 0
     taken = np.zeros(tau.shape, bool)
@@ -270,33 +270,18 @@ def count_steps(log: Log, tau: Int32, threads: int) -> tuple[Int32, Int64, Int64
 class _LetterCounts(NamedTuple):
     """Query that counts [2, Q, X], the letters in each state before the last observed step of an episode and at it."""
 
-    after: Int32  # [Q · X] the next state
-    n_states: int
-    n_letters: int
+    after: Int32  # [Q, X] the next state
 
     def __call__(self, view: EpisodesView) -> Int64:
         """Count the letters of some episodes; see `Query`."""
-        episodes, same = view.episodes, np.arange(self.n_states)
-        state, counts = np.zeros(episodes.n, np.uint32), np.zeros((2, self.n_states, self.n_letters), np.int64)
-        for t, word in enumerate(episodes.word):
-            for part, weight in enumerate(_weights_at(episodes, t)):
-                if weight is not None:
-                    counts[part] += walking.cross_count(state, same, word, weight, self.n_states, self.n_letters)
-            if t < episodes.horizon:
-                walking.advance(state, same, self.after, self.n_letters, word)
+        episodes, counts = view.episodes, np.zeros((2, *self.after.shape), np.int64)
+        length = np.full(episodes.n, len(episodes.word)) if episodes.length is None else episodes.length
+        walking.count_along(self.after, episodes.word, length.astype(np.int64), weights(episodes), counts)
         return counts
 
     def combine(self, answers: list[Int64]) -> Int64:
         """Add up the counts of parts of the log; see `Query`."""
         return added(answers)
-
-
-def _weights_at(episodes: Episodes, t: int) -> tuple[Int64 | None, Int64 | None]:
-    """Return the weights of episodes for which a step is before the last, and is the last; None if there are none."""
-    if not episodes.censored or episodes.length is None:
-        return (None, weights(episodes)) if t == episodes.horizon else (weights(episodes), None)
-    each = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
-    return each * (episodes.length - 1 > t), each * (episodes.length - 1 == t)
 
 
 def _renamed(choice: Choice, tau: Int32, place: Int32) -> Placement:
