@@ -188,6 +188,9 @@ def test_prior_of_targets_has_the_same_bits_interpreted() -> None:
             np.zeros(q * y + 1, np.int64),
             np.zeros(0, np.int32),
             np.zeros(0, np.int32),
+            np.zeros((0, 0), np.int32),
+            np.zeros(0, np.int32),
+            np.zeros((0, 0)),
         )
         grid = rng.integers(-1, q, (a, o)).astype(np.int32)
         arguments = (int(rng.integers(2, q)), 1, np.array([1]), tau, beliefs, limits, grid)

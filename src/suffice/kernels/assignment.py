@@ -1,7 +1,8 @@
 """Assign transitions of a stationary automaton by maximum posterior probability; `learning/stationary/settling.py`.
 
 Logarithms of probabilities are never positive, so the likelihood of some visits bounds that of all: a state whose
-likelihood has fallen below that of the best one is not followed to the end.
+likelihood has fallen below that of the best one is not followed to the end. Nor is one that meets the path of the
+episode itself, because from there on the likelihood is the same for all of them, and known.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ class Beliefs(NamedTuple):
     begin: Int64  # [Q·Y+1] the range of visits of each transition
     episodes: Int32  # of the visits
     start: Int32  # the step after each visit
+    path: Int32  # [N, H+1] the state of each episode at each step
+    row: Int32  # [N] the row of `later` of an episode with visits
+    later: Float  # [·, H+2] the ln-likelihood of an episode from each step on
 
 
 class Limits(NamedTuple):
@@ -124,16 +128,15 @@ def _best(state, symbols, tau, steps, beliefs, limits, grid):
     for few, kept in (limits.first_few, limits.few):
         if np.count_nonzero(possible) > kept and (visits > few or kept > limits.few[1]):
             possible = _likeliest(state, symbols, possible, steps, beliefs, limits.soon, few, kept, ln_prior, now)
-    best, most, of_now = now, -math.inf, -math.inf
+    best, most = now, -math.inf
     if now >= 0 and possible[now]:  # the present target first, because it is usually the best
-        of_now = likelihood(state, symbols, now, ln_prior[now], -math.inf, visits, tau.shape[1], steps, beliefs, -1)
-        most = of_now
+        most = likelihood(state, symbols, now, ln_prior[now], -math.inf, visits, tau.shape[1], steps, beliefs, -1)
     for s in np.flatnonzero(possible):
         if s != now:
             score = likelihood(state, symbols, s, ln_prior[s], most, visits, tau.shape[1], steps, beliefs, -1)
-            if score > most or (score == most and s < best):
+            if score > most + limits.equal:  # of equals the present target, or else the first
                 best, most = s, score
-    return now if of_now > -math.inf and most <= of_now + limits.equal else best
+    return best
 
 
 @jit
@@ -165,21 +168,45 @@ def likelihood(state, symbols, target, ln_prior, least, visits, n_symbols, steps
     total, enough = 0.0, least - ln_prior - ROUNDING_ERROR * (1.0 + abs(least))
     word, last, weight, symbol_of = steps.word, steps.last, steps.weight, steps.symbol_of
     begin, episodes, starts = beliefs.begin, beliefs.episodes, beliefs.start
-    ln_chance, whole = beliefs.ln_chance, beliefs.whole
+    ln_chance, whole, path, row, later = beliefs.ln_chance, beliefs.whole, beliefs.path, beliefs.row, beliefs.later
     for y in symbols:
         key = state * n_symbols + y
         for v in range(begin[key], min(begin[key + 1], begin[key] + visits)):
             e, start, here, q = episodes[v], starts[v], 0.0, target
-            amount = weight[e] if weight.size else 1
-            for u in range(start, last[e] + 1 if within < 0 else min(last[e] + 1, start + within)):
+            amount, end = (
+                weight[e] if weight.size else 1,
+                last[e] + 1 if within < 0 else min(last[e] + 1, start + within),
+            )
+            for u in range(start, end):
+                if q == path[e, u]:
+                    here += later[row[e], u] - later[row[e], end]
+                    break
                 x = word[e, u]
                 here += ln_chance[q, x]
                 if total + here * amount < enough:
                     return -math.inf
                 q = whole[q, symbol_of[x]]
             total += here * amount
+            if total < enough:
+                return -math.inf
         visits -= min(visits, begin[key + 1] - begin[key])
     return total + ln_prior
+
+
+@jit_unless_rare
+def likelihoods_of_paths(path, steps, ln_chance, episodes):
+    """Return the ln-likelihood of episodes from each step on: the row [N] of each, −1 for none, and rows [·, H+2]."""
+    word, last = steps.word, steps.last
+    row, n = np.full(word.shape[0], -1, np.int32), 0
+    for e in episodes:
+        if row[e] < 0:
+            row[e] = n
+            n += 1
+    later = np.zeros((n, word.shape[1] + 1))
+    for e in range(word.shape[0]):
+        for u in range(last[e] if row[e] >= 0 else -1, -1, -1):
+            later[row[e], u] = later[row[e], u + 1] + ln_chance[path[e, u], word[e, u]]
+    return row, later
 
 
 @jit

@@ -60,6 +60,8 @@ class _Pass:
             rows.append(targets)
         most = min(VISITS, max(FEW[0], MOST_STEPS // steps.horizon))
         begin, episodes, at = stationary.transitions(path, steps.walked, ~steps.ends(), len(tau), most)
+        ln_chance = self._chances(counts)
+        row, later = assignment.likelihoods_of_paths(path, steps.walked, ln_chance, episodes)
         self._limits = Limits(SPECIAL, SOON, FIRST_FEW, FEW, AGREEING_SHARE, EQUAL_BALANCE)
         self.beliefs = Beliefs(
             whole=whole,
@@ -67,13 +69,16 @@ class _Pass:
             leads=leads,
             agreement=assignment.agreement_of(tau, known),
             share=counts.sum(axis=1) / counts.sum(),
-            ln_chance=self._chances(counts),
+            ln_chance=ln_chance,
             excluded=np.array(rows),
             excluded_of=row_of,
             symbols=steps.symbols.astype(np.int64),
             begin=begin,
             episodes=episodes,
             start=at + np.int32(1),
+            path=path,
+            row=row,
+            later=later,
         )
 
     def run(self) -> int:
