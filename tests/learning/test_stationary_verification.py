@@ -15,7 +15,7 @@ from suffice.learning.adact_h import Settings
 from suffice.learning.stationary.labels import PointerLog
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.learning.stationary.reference import completed, last_observation
-from suffice.learning.stationary.verification import evidence_of_transitions
+from suffice.learning.stationary.verification import Growing, evidence_of_transitions
 from support.stationary_logs import CENSORED, DOMAINS, log, one_round, spelled
 
 
@@ -72,6 +72,21 @@ def test_evidence_of_transitions_agrees_with_literal_counts(case: Any) -> None:
     edges, n, evidence = evidence_of_transitions(steps, tau)
     assert len(edges) and (n >= 0).all()
     assert evidence == pytest.approx(by_hand(case, tau, edges), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("case", [1, 3, 6, *CENSORED, *DOMAINS], ids=str)
+def test_evidence_after_splits_agrees_with_that_of_the_automaton_from_the_start(case: Any) -> None:
+    """Only what a split concerns is counted and evaluated again; splits are of transitions to shared states."""
+    steps, rng = PointerLog.of(log(case)), np.random.default_rng(5)
+    growing = Growing(steps, one_round(steps, last_observation(steps), Settings(delta=0.3)).tau)
+    for _ in range(20):
+        edges, n, evidence = growing.evidence()
+        right = evidence_of_transitions(steps, growing.tau)
+        assert np.array_equal(edges, right[0]) and np.array_equal(n, right[1])
+        assert evidence == pytest.approx(right[2], rel=1e-12, abs=1e-12)
+        if not len(edges):
+            break
+        growing.split(tuple(rng.choice(edges).tolist()))
 
 
 @pytest.mark.parametrize("seed", [103, 104])

@@ -2,16 +2,31 @@
 
 Three rows of counts for each transition: what followed its first use by each episode, for episodes of side 1; and what
 followed first visits of its target that came through it, by side. Labels are the states of the automaton itself.
+Counts and sums of evidence are kept, so that after a change only what it concerns is counted and evaluated again.
 Theory: docs/theory.md, section 8.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from suffice.kernels.array_types import Float, Int64, Mask
 from suffice.kernels.evidence import evaluate, ln_mean, results_for
 from suffice.kernels.jit import jit_unless_rare
 from suffice.kernels.stationary import side_of
+
+
+class UseCounts(NamedTuple):
+    """What followed each of E transitions, in W cells; arrays may have room for more."""
+
+    rows: Int64  # [E, W, 3]
+    states: Int64  # [Q, W, 2] what followed first visits of targets, by side: sums of rows
+    total: Int64  # [E] episodes
+    met: Mask  # [E, Q] labels with counts
+    stale: Mask  # [E, Q] labels whose counts have changed since they were evaluated
+    sums: Float  # [E, Q, 4, W] evidence at each label, by split and group, for each weight
 
 
 @jit_unless_rare
@@ -36,15 +51,15 @@ def episodes_using(tau, steps):
 
 
 @jit_unless_rare
-def count_uses(tau, steps, edge_of, cells, rows):
-    """Count [E, W, 3] what followed transitions; `edge_of` [Q, Y] is −1 for those that are not counted.
+def count_uses(tau, steps, episodes, sign, again, edge_of, cells, counts):
+    """Add what followed transitions in some episodes, or with sign −1 subtract it; `edge_of` [Q, Y] −1: not counted.
 
-    Returns the number of episodes [E] that used each.
+    Only `again`, when something was counted before, it is added to the sums for states, too.
     """
     word, last, weight, symbol_of = steps.word, steps.last, steps.weight, steps.symbol_of
-    used, visited = np.full(rows.shape[0], -1, np.int64), np.full(tau.shape[0], -1, np.int64)
-    total = np.zeros(rows.shape[0], np.int64)
-    for e in range(word.shape[0]):
+    rows, states, total, met = counts.rows, counts.states, counts.total, counts.met
+    used, visited = np.full(total.size, -1, np.int64), np.full(tau.shape[0], -1, np.int64)
+    for e in episodes:
         q, side, amount = 0, side_of(e), 1
         if weight.size:
             amount = weight[e]
@@ -55,52 +70,67 @@ def count_uses(tau, steps, edge_of, cells, rows):
                 continue
             uses, visits = used[edge] != e, visited[q] != e
             used[edge], visited[q] = e, e
-            total[edge] += amount * uses
+            total[edge] += sign * amount * uses
             both = amount // 2 + (amount % 2) * side  # of an episode with a weight, half on each side
-            one, first, other = both * uses, (amount - both) * visits, both * visits
+            one, first, other = sign * both * uses, sign * (amount - both) * visits, sign * both * visits
             if one == 0 and first == 0 and other == 0:
                 continue
             label = q
             for v in range(u + 1, last[e] + 1):
-                x = word[e, v]
+                x, met[edge, label] = word[e, v], True
                 for part in range(3):
                     cell = cells[label, x, part]
                     if cell >= 0:
                         rows[edge, cell, 0] += one
                         rows[edge, cell, 1] += first
                         rows[edge, cell, 2] += other
+                        if again:
+                            states[q, cell, 0] += first
+                            states[q, cell, 1] += other
                 label = tau[label, symbol_of[x]]
-    return total
 
 
 @jit_unless_rare
-def evidence_of_uses(rows, target, begin, group, equal):
+def add_up_uses(target, tables, counts):
+    """Add up the rows of all ways to each state."""
+    rows, states, begin, of_node = counts.rows, counts.states, tables.begin, tables.of_node
+    for i in range(target.size):
+        for node in np.flatnonzero(counts.met[i]):
+            for x in range(begin[of_node[node]], begin[of_node[node + 1]]):
+                states[target[i], x, 0] += rows[i, x, 1]
+                states[target[i], x, 1] += rows[i, x, 2]
+
+
+@jit_unless_rare
+def evidence_of_uses(target, tables, counts, equal):
     """Return ln E [E] that what followed a transition differs from what followed other ways to its target.
 
     Groups are divided by way (first visits through the transition, and through others) or by side (uses of the
     transition on side 1, and first visits on side 0); outcomes and choices are separate. E is the mean of all.
     """
-    n, width = rows.shape[0], rows.shape[1]
-    found, states = np.zeros(n), np.zeros((target.max() + 1, width, 2), np.int64)
-    for i in range(n):
-        for x in range(width):
-            states[target[i], x, 0] += rows[i, x, 1]
-            states[target[i], x, 1] += rows[i, x, 2]
-    one, other = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    begin, group, of_node, found = tables.begin, tables.group, tables.of_node, np.zeros(target.size)
+    rows, states, met, stale, sums = counts.rows, counts.states, counts.met, counts.stale, counts.sums
+    one, other = np.zeros(rows.shape[1], np.int64), np.zeros(rows.shape[1], np.int64)
     mixed, total, highest, at = results_for(begin.size - 1, equal)
-    for i in range(n):
+    for i in range(target.size):
         evidence, q = np.zeros((4, equal.size)), target[i]
-        for split in range(2):
-            for x in range(width):
-                if split:
-                    one[x], other[x] = rows[i, x, 0], states[q, x, 0]
-                else:
-                    one[x] = rows[i, x, 1] + rows[i, x, 2]
-                    other[x] = states[q, x, 0] + states[q, x, 1] - one[x]
-            at[:] = -1
-            evaluate(one, other, begin, 0, begin.size - 1, equal, mixed, total, highest, at)
-            for t in range(begin.size - 1):
+        for node in np.flatnonzero(met[i]):  # other tables are empty on one side, and contribute nothing
+            here, end = of_node[node], of_node[node + 1]
+            for split in range(2 if stale[i, node] else 0):
+                for x in range(begin[here], begin[end]):
+                    if split:
+                        one[x], other[x] = rows[i, x, 0], states[q, x, 0]
+                    else:
+                        one[x] = rows[i, x, 1] + rows[i, x, 2]
+                        other[x] = states[q, x, 0] + states[q, x, 1] - one[x]
+                at[here:end], sums[i, node, 2 * split : 2 * split + 2] = -1, 0.0
+                evaluate(one, other, begin, here, end, equal, mixed, total, highest, at)
+                for t in range(here, end):
+                    for w in range(equal.size):
+                        sums[i, node, 2 * split + group[t], w] += mixed[t, w]
+            stale[i, node] = False
+            for k in range(4):
                 for w in range(equal.size):
-                    evidence[2 * split + group[t], w] += mixed[t, w]
+                    evidence[k, w] += sums[i, node, k, w]
         found[i] = ln_mean(evidence.ravel())
     return found

@@ -86,14 +86,14 @@ class PointerLog:
         """The horizon H of the log's episodes."""
         return int(self.word.shape[1]) - 1
 
-    def tables(self, seen: NDArray[np.bool_]) -> _Tables:
+    def tables(self, seen: NDArray[np.bool_]) -> CountTables:
         """Make tables for nodes that have seen these letters [nodes, X]."""
         met = np.zeros((len(seen), len(self.kind_of)), bool)
         nodes, letters = np.nonzero(seen)
         for event in self.events:
             counted = event[letters] != UNSEEN
             met[nodes[counted], event[letters[counted]]] = True
-        return _Tables(met, self.kind_of)
+        return CountTables(met, self.kind_of)
 
     def total(self, columns: Int64) -> int:
         """Return the total weight of some episodes."""
@@ -145,7 +145,7 @@ def grouped(keys: Int64) -> Iterator[tuple[int, Int64]]:
         yield int(keys[order[here]]), order[here:end]
 
 
-class _Tables:
+class CountTables:
     """Cells that count the events at nodes (labels), one table for each node and kind of event.
 
     The last cell of a table counts events of that kind that the node has never seen.
@@ -178,6 +178,10 @@ class _Tables:
             cells[:, event == UNSEEN, i] = UNSEEN
         return cells
 
+    def widest(self, more: int) -> int:
+        """Return the largest number of cells if a number of nodes get a second table of each kind."""
+        return int(self.begin[-1]) + more * int(np.bincount(self.nodes, np.diff(self.begin)).max(initial=0))
+
     def grouped_by(self, group: Int64) -> evidence_kernels.Tables:
         """Return the tables as kernels read them, with the group of each."""
         of_node = np.searchsorted(self.nodes, np.arange(len(self.cell_of) + 1))
@@ -191,7 +195,7 @@ class Labelling:
         """Make the tables; `memory` limits their size, in bytes."""
         self.reference, self._steps = reference, steps
         tree, seen, parents = _tree(steps, len(reference), memory)  # before any other table is made
-        self.tables = steps.tables(self._seen_by(reference))
+        self.tables = tables_of(steps, reference)
         self.tree_tables, self._parents = steps.tables(seen), parents
         levels = np.array([_level(node, parents) for node in range(len(tree))])
         self.automaton = self.tables.grouped_by((self.tables.kinds == CHOICE).astype(np.int64))
@@ -202,11 +206,6 @@ class Labelling:
         cells, tree_cells = (tables.of_letters(steps) for tables in (self.tables, self.tree_tables))
         self.labels = stationary.Labels(reference, cells, tree, tree_cells, DEPTH, first, width)
         self.size = first + (DEPTH + 1) * width
-
-    def _seen_by(self, reference: Int32) -> NDArray[np.bool_]:
-        steps = self._steps
-        labels = stationary.trace(reference, steps.walked)
-        return np.asarray(stationary.count_letters(labels, steps.walked, len(reference)) > 0)
 
     def room(self) -> Room:
         """Allocate the tables that comparisons fill and clear."""
@@ -251,6 +250,12 @@ class Labelling:
             a, o = self._steps.symbols[y].tolist()
             symbols.append((a, o))
         return After(tuple(reversed(symbols)))
+
+
+def tables_of(steps: PointerLog, tau: Int32) -> CountTables:
+    """Make tables for the letters that the states of an automaton with all transitions have seen."""
+    path = stationary.trace(tau, steps.walked)
+    return steps.tables(np.asarray(stationary.count_letters(path, steps.walked, len(tau)) > 0))
 
 
 def _tree(steps: PointerLog, labels: int, memory: int) -> tuple[Int32, NDArray[np.bool_], list[tuple[int, int]]]:

@@ -17,19 +17,20 @@ import numpy as np
 
 from suffice.automata.rdp import UNSEEN
 from suffice.data.episodes import Episodes
-from suffice.kernels import stationary, verification
+from suffice.kernels import verification
 from suffice.kernels.array_types import Float, Int32, Int64
 from suffice.kernels.evidence import DEPTH
 from suffice.learning.merging import Placement
-from suffice.learning.refinement import EQUAL
-from suffice.learning.stationary.labels import CHOICE, PointerLog
+from suffice.learning.stationary.labels import CountTables, PointerLog, tables_of
 from suffice.learning.stationary.pointers import FEWEST_COMPARED, SPECIAL, Choice, Edge, RoundResult
 from suffice.learning.stationary.reference import completed
 from suffice.learning.stationary.rounds import FoundRound
 from suffice.learning.stationary.settling import settle
+from suffice.learning.stationary.uses import Uses
 
 MOST_SPLITS = 64  # transitions that get a state of their own
-MOST_BYTES = 1 << 28  # of counts; larger automata are verified part by part
+SPLITS_AT_ONCE = 16  # splits before everything is counted again
+MOST_BYTES = 1 << 28  # of counts; larger automata are verified part by part, and anew after each split
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +52,18 @@ class _Decided(NamedTuple):
 
 def confirm(steps: PointerLog, found: FoundRound, levels: Levels) -> FoundRound:
     """Give transitions that are distinct from their target a state of their own, until there are none."""
-    tau, outcome, split = found.tau.copy(), found.outcome, {}  # type: Int32, RoundResult, dict[Edge, Choice]
+    growing, outcome, split = Growing(steps, found.tau.copy()), found.outcome, {}  # type: Growing, RoundResult, dict[Edge, Choice]
     tests = list(outcome.tests)
     for _ in range(MOST_SPLITS):
-        decided = _decided(steps, tau, levels, tests)
+        decided = _decided(*growing.evidence(), levels, tests)
         if not decided:
             break
         edge, n, evidence, threshold = max(decided, key=lambda d: d.evidence - d.threshold)
-        before, new = int(tau[edge]), len(tau)
-        split[edge] = Choice(*edge, n, Placement(new, True, False, before, evidence, threshold))
-        tau = np.concatenate([tau, tau[before][None]])
-        tau[edge] = new
-    depths = [*outcome.depths, *[DEPTH] * (len(tau) - len(found.tau))]
+        before = int(growing.tau[edge])
+        split[edge] = Choice(*edge, n, Placement(growing.split(edge), True, False, before, evidence, threshold))
+    depths = [*outcome.depths, *[DEPTH] * (len(growing.tau) - len(found.tau))]
     choices = _replaced(outcome.choices, list(split.values()))
-    return FoundRound(tau, outcome._replace(choices=choices, tests=tests, depths=depths))
+    return FoundRound(growing.tau, outcome._replace(choices=choices, tests=tests, depths=depths))
 
 
 def extend(
@@ -97,9 +96,8 @@ def extend(
     )
 
 
-def _decided(steps: PointerLog, tau: Int32, levels: Levels, tests: list[float]) -> list[_Decided]:
+def _decided(edges: Int64, n: Int64, evidence: Float, levels: Levels, tests: list[float]) -> list[_Decided]:
     """Return the transitions that are distinct from their target, and add the levels of all tests to `tests`."""
-    edges, n, evidence = evidence_of_transitions(steps, tau)
     found = []
     for edge, size, ln_e in zip(edges.tolist(), n.tolist(), evidence.tolist(), strict=True):
         if size >= max(FEWEST_COMPARED, levels.least):
@@ -115,27 +113,57 @@ def _replaced(choices: list[Choice], later: list[Choice]) -> list[Choice]:
     return list(by_edge.values())
 
 
+class Growing:
+    """An automaton in which transitions get states of their own."""
+
+    def __init__(self, steps: PointerLog, tau: Int32) -> None:
+        self.tau, self._steps = tau, steps
+        self._uses: Uses | None = None  # of all transitions, after the first split
+
+    def split(self, edge: Edge) -> int:
+        """Give a transition a state of its own, which continues like its target, and return its number."""
+        if self._uses is None or self._uses.room == 0:
+            self._uses = self._all_uses()
+        if self._uses is not None:
+            self._uses.split(edge)
+        self.tau = np.concatenate([self.tau, self.tau[self.tau[edge]][None]])
+        self.tau[edge] = len(self.tau) - 1
+        return len(self.tau) - 1
+
+    def evidence(self) -> tuple[Int64, Int64, Float]:
+        """Return the transitions [E, 2] whose target others lead to, their episodes, and ln E of a difference."""
+        edges = _joined(self._steps, self.tau)
+        if self._uses is not None:
+            numbers = self._uses.numbers(edges)
+            return edges, self._uses.n[numbers], self._uses.evidence()[numbers]
+        tables, counts, evidence = self._tables(), [np.zeros(0, np.int64)], [np.zeros(0)]
+        for part in _parts(self.tau[tuple(edges.T)], max(1, MOST_BYTES // (24 * max(int(tables.begin[-1]), 1)))):
+            uses = Uses(self._steps, self.tau, edges[part], tables)
+            counts.append(uses.n)
+            evidence.append(uses.evidence())
+        return edges, np.concatenate(counts), np.concatenate(evidence)
+
+    def _all_uses(self) -> Uses | None:
+        """Count what followed all transitions, if the counts fit into memory."""
+        edges, tables = np.argwhere((self.tau >= SPECIAL) & ~self._steps.ends()), self._tables()
+        fits = 24 * len(edges) * int(tables.begin[-1]) <= MOST_BYTES
+        return Uses(self._steps, self.tau, edges, tables, SPLITS_AT_ONCE) if fits else None
+
+    def _tables(self) -> CountTables:
+        return tables_of(self._steps, completed(self.tau))
+
+
 def evidence_of_transitions(steps: PointerLog, tau: Int32) -> tuple[Int64, Int64, Float]:
     """Return the transitions [E, 2] whose target others lead to, their episodes, and ln E that they are distinct."""
-    whole = completed(tau)
-    path = stationary.trace(whole, steps.walked)
-    tables = steps.tables(np.asarray(stationary.count_letters(path, steps.walked, len(tau)) > 0))
-    cells, width = tables.of_letters(steps), int(tables.begin[-1])
+    return Growing(steps, tau).evidence()
+
+
+def _joined(steps: PointerLog, tau: Int32) -> Int64:
+    """Return the transitions [E, 2] whose target others lead to, in the order of their targets."""
     edges = np.argwhere((tau >= SPECIAL) & ~steps.ends())
-    joined = np.bincount(whole[tuple(edges.T)], minlength=len(tau)) > 1
-    edges = edges[joined[whole[tuple(edges.T)]]]
-    group = (tables.kinds == CHOICE).astype(np.int64)
-    counts, evidence = [np.zeros(0, np.int64)], [np.zeros(0)]
-    order = np.argsort(whole[tuple(edges.T)], kind="stable")  # the ways to a state together
-    edges = edges[order]
-    for part in _parts(whole[tuple(edges.T)], max(1, MOST_BYTES // (24 * max(width, 1)))):
-        edge_of = np.full(tau.shape, UNSEEN, np.int32)
-        edge_of[tuple(edges[part].T)] = np.arange(len(edges[part]))
-        rows = np.zeros((len(edges[part]), width, 3), np.int64)
-        counts.append(verification.count_uses(whole, steps.walked, edge_of, cells, rows))
-        target = whole[tuple(edges[part].T)].astype(np.int64)
-        evidence.append(verification.evidence_of_uses(rows, target, tables.begin, group, EQUAL))
-    return edges, np.concatenate(counts), np.concatenate(evidence)
+    targets = tau[tuple(edges.T)]
+    joined = np.bincount(targets, minlength=len(tau)) > 1
+    return edges[np.argsort(targets, kind="stable")][joined[np.sort(targets)]]
 
 
 def _parts(targets: Int32, most: int) -> list[slice]:
