@@ -2,6 +2,7 @@
 
 SufficeError
 ├── LogError         invalid data: a file, row, column or table in memory
+│   └── LogProblemsError  several problems of a log, one line each
 ├── ModelError       an invalid model file, or a request that a model cannot fulfil
 ├── CheckpointError  a checkpoint of another run, a damaged one, or a folder that cannot be written to
 ├── SettingsError    invalid parameters, or parameters that cannot be combined
@@ -167,6 +168,23 @@ class LogError(SufficeError):
     ...     print("the log cannot be read")
     the log cannot be read
     """
+
+
+class LogProblemsError(LogError):
+    """Several problems of a log, one line each.
+
+    Parameters
+    ----------
+    problems
+        The message of each problem.
+    """
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(LogError(problem).args[0] for problem in problems)
+        Exception.__init__(self, "\n".join(self.problems))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.problems,)
 
 
 class ModelError(SufficeError):

@@ -242,25 +242,18 @@ MISTAKES = [
     ),
     ("learn nothing.parquet -o b", "nothing.parquet: there is no such file"),
     ("learn folder -o b", "folder: there is no log in this folder"),
-    ("learn log.txt -o b", "log.txt: the file type is not known. Use a Parquet, Arrow, CSV or JSON lines file"),
+    ("learn log.txt -o b", "log.txt: the file type is not known. Use a Parquet, Arrow, CSV, TSV or JSON lines file"),
     ("learn notes.csv.gz -o b", "notes.csv.gz: the file is not compressed by gzip. Rename it to notes.csv."),
     ("learn empty.csv -o b", "empty.csv: the file is empty"),
     ("learn header.csv -o b", "header.csv: there are columns but no rows"),
     ("learn column.csv -o b", "column.csv: there is no action column. The columns are"),
     ("learn column.csv -o b --action-column mov", "Did you mean --columns action=move?"),
     ("learn twice.csv -o b", "row 3, column 'step': episode 0 has step 0 twice, first in row 2"),
-    ("learn gap.csv -o b", "row 3, column 'step': episode 0 jumps from step 0 to step 2"),
-    ("learn missing.csv -o b", "missing.csv, row 3, column 'price': the observation is missing. Fill in a number"),
     ("learn words.csv -o b", "row 2, column 'reward': 'much' is not a number"),
     (
-        "learn many.csv -o b --observations all",
-        "many.csv, column 'price': 1,200 distinct values are too many for a finite alphabet (limit 1,000).",
+        "learn many.csv -o b --action-column price --observations reward --columns reward=action",
+        "many.csv, column 'price': 1,200 distinct actions are too many for a finite alphabet (limit 1,000).",
     ),
-    (
-        "learn many.csv -o b --observations all",
-        "Bin them with --bin price=8, leave the column out by naming the others with --observations",
-    ),
-    ("check many.csv", "Bin them with --bin price=8, leave the column out by naming the others with --observations"),
     ("learn many.csv -o b --bin price", "--bin price: the value is missing. Write --bin COLUMN=K."),
     ("learn many.csv -o b --bin =8", "Write --bin COLUMN=K."),
     (
@@ -314,7 +307,7 @@ MISTAKES = [
     ("simulate t-maze -o b.csv", "simulate: --episodes is missing. Usage: suffice simulate DOMAIN"),
     (
         "simulate t-maze --episodes 5 -o b.txt",
-        "b.txt: the file type is not known. Use a Parquet, Arrow, CSV or JSON lines file, whose name ends in .parquet",
+        "b.txt: the file type is not known. Use a Parquet, Arrow, CSV, TSV or JSON lines file, whose name ends in .parquet",
     ),
     ("simulate t-maze --episodes 5 -o nowhere/b.csv", "there is no folder nowhere"),
     ("simulate t-maze --episodes 1000000000000 -o nowhere/b.csv", "there is no folder nowhere"),  # likewise

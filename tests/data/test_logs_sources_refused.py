@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from suffice.data.encoding.columns import Columns
 from suffice.data.logs.reading import read_log
-from suffice.errors import LogError, SufficeError
+from suffice.errors import LogError, LogProblemsError, SufficeError
 from support.log_files import refusal, write
 from support.log_sources import HUGGING, Dataset, Episode
 
@@ -57,7 +57,7 @@ def rows(*changes: dict[str, Any] | str) -> str:
             ", row 3, column 'o': text where the rows before have a numb",
         ),
         (rows({"o": {"x": 1}}, {"o": {"x": []}}), ", row 2, column 'o.x': a list where the rows before have a number"),
-        (rows({}, "", {"step": 1, "o": None}), ", row 3, column 'o': the observation is missing"),
+        (rows({}, "", {"step": 1, "action": None}), ", row 3, column 'action': the action is missing"),
         (rows({}, {"step": 1, "o": float("inf")}), ", row 2, column 'o': inf is not a finite number"),
         (rows({}).replace('"o"', '"step"'), ": JSON parse error: Column(/step) was specified twice"),
         (
@@ -85,7 +85,7 @@ def test_read_log_names_the_line_of_invalid_json_lines(tmp_path: Path, text: str
             ", row 2, column 'o': text where the rows before have a numb",
         ),
         (json.dumps([ROW, ROW | {"step": 1, "o": 2**70}]), ", row 2, column 'o': an integer beyond 64 bits"),
-        (json.dumps([ROW, ROW | {"step": 1, "later": 1}]), ", row 1, column 'later': the observation is missing"),
+        (json.dumps([ROW, ROW | {"step": 1, "reward": None}]), ", row 2, column 'reward': the reward is missing"),
     ],
 )
 def test_read_log_refuses_invalid_json_arrays(tmp_path: Path, text: str, complaint: str) -> None:
@@ -129,7 +129,7 @@ LISTS: dict[str, Any] = {"o": [[1, 2], [3]], "action": [[1, 1], [1]], "reward": 
         ({"o": [[1, 2], [3, 4, 5]]}, ", row 2, column 'o': 3 entries where column 'reward' has 1"),
         ({"o": [[1, 2, 3], [3]]}, ", row 1, column 'o': 3 entries where column 'reward' has 2"),
         ({"o": [[1, 2], None]}, ", row 2, column 'o': 0 entries where column 'reward' has 1"),
-        ({"o": [[1, None], [3]]}, ", row 1, step 1, column 'o': the observation is missing"),
+        ({"action": [[1, None], [3]]}, ", row 1, step 1, column 'action': the action is missing"),
         ({"reward": [[0, None], [3]]}, ", row 1, step 1, column 'reward': the reward is missing"),
         ({"o": [[[1], [1, 2]], [[3]]]}, ", column 'o': its type is list<item: int64>, but a cell holds one"),
         ({"o": [[[[1]], [[2, 3]]], [[[3]]]]}, ", column 'o': its type is list<item: int64>, but a cell holds one"),
@@ -165,8 +165,6 @@ def test_read_log_refuses_vector_actions_and_images() -> None:
     ("values", "complaint"),
     [
         ([1, "a"], ", row 2, column 'o': text where the rows before have a numb"),
-        ([None, 2], ", row 1, column 'o': the observation is missing"),
-        ([1.0, float("nan")], ", row 2, column 'o': nan is not a finite number"),
         ([float("-inf"), 1.0], ", row 1, column 'o': -inf is not a finite number"),
         ([2**63, 2**64], ", row 2, column 'o': an integer beyond 64 bits"),
         ([-1, 2**63], ", column 'o': an integer beyond 64 bits"),
@@ -178,9 +176,7 @@ def test_read_log_refuses_vector_actions_and_images() -> None:
         ([1, object()], ", row 2, column 'o': "),
         ([1, {2}], ", row 2, column 'o': a set has no order"),
         ([[1], {"a": 2}], ", row 2, column 'o': a record where the rows before have a list"),
-        ([{"a": 1}, {"b": 1}], ", row 2, column 'o.a': the observation is missing"),
         ([1, 2, 3], ": the arrays differ in length: 'o' has 3 entries, 'reward' has 2"),
-        (np.ma.array([1, 2], mask=[0, 1]), ", row 2, column 'o': the observation is missing"),
         (np.array([1j, 2]), ", row 1, column 'o': "),
         (np.zeros((2, 0)), ", column 'o': "),
         (np.array(3), ": there are no observation columns"),
@@ -190,7 +186,7 @@ def test_read_log_refuses_vector_actions_and_images() -> None:
 )
 def test_read_log_names_the_row_of_invalid_values(values: Any, complaint: str) -> None:
     assert said(TWO | {"o": values}).startswith(f"the dict{complaint}")
-    if isinstance(values, list) and len(values) == 2 and "'o.a'" not in complaint:
+    if isinstance(values, list) and len(values) == 2:
         listed = [{name: column[i] for name, column in (TWO | {"o": values}).items()} for i in range(2)]
         assert said(listed).startswith(f"the list{complaint}")
 
@@ -248,10 +244,6 @@ def test_read_log_names_the_row_of_invalid_values(values: Any, complaint: str) -
         ),
         (pd.Series([1, 2]), "the Series cannot be read"),
         (pl.DataFrame(TWO).lazy(), "the LazyFrame: this is a lazy table. Pass the result"),
-        (
-            pl.DataFrame(TWO | {"o": [[1, 2], [1, None]]}),
-            "the DataFrame, row 2, column 'o.1': the observation is mis",
-        ),
         (pl.DataFrame(TWO | {"o": pl.Series([1, 2], dtype=pl.Int128)}), "the DataFrame cannot be read"),
         (pa.Table.from_arrays([pa.array([1])] * 2, ["a", "a"]), "the Table: there are two columns 'a'"),
         (HUGGING.to_iterable_dataset(), "the IterableDataset is a stream of rows"),
@@ -292,7 +284,8 @@ def attempt(source: Any) -> bool:
         return True
     except SufficeError as error:
         message = str(error)
-    assert message and "\n" not in message
+        lines = error.problems if isinstance(error, LogProblemsError) else (message,)
+    assert message and "\n".join(lines) == message
     return False
 
 

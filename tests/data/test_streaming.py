@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from suffice.data.alphabet import Alphabet
 from suffice.data.encoding.binning import EqualWidth
 from suffice.data.encoding.encoder import EncoderRequest
+from suffice.data.log import content_of
 from suffice.data.logs import log_files
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.pieces import Extent, Pieces
@@ -273,11 +274,8 @@ def changed(here: Path, row: int, **values: Any) -> None:
 @pytest.mark.parametrize(
     ("row", "values"),
     [
-        (500, {"seen": None}),
-        (500, {"seen": ""}),
         (1100, {"action": None}),
         (1100, {"reward": float("nan")}),
-        (7, {"step": 5}),
         (1100, {"step": 7}),
         (1100, {"episode": None}),
         (1101, {"count": 9}),
@@ -319,8 +317,13 @@ def renumbered(here: Path, new: Callable[[dict[str, Any]], dict[str, Any]]) -> N
 
 
 def test_read_stored_refuses_too_many_values_within_one_piece(here: Path) -> None:
-    at_once, in_pieces = refusals("maze", how_to(TWO, max_values=30), 50)
-    assert re.sub("at least [0-9]+", "984", in_pieces) == at_once
+    """A log that is read at once groups them."""
+    dataset = Dataset.of("maze")
+    assert dataset is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryBudget, "rows", 50)
+        with pytest.raises(LogError, match=r"at least [0-9]+ distinct values"):
+            read_stored(dataset, how_to(TWO, max_values=30), MemoryBudget(1 << 40, 2))
 
 
 def test_read_stored_advises_a_horizon_when_no_episode_is_left(here: Path) -> None:
@@ -331,12 +334,18 @@ def test_read_stored_advises_a_horizon_when_no_episode_is_left(here: Path) -> No
     assert "Use horizon=3" in at_once
 
 
-@pytest.mark.parametrize("later", [True, False])
-def test_read_stored_refuses_episodes_that_count_steps_differently(here: Path, later: bool) -> None:
-    renumbered(here, lambda row: {"step": row["step"] + ((row["episode"] > 500) == later)})
-    at_once, in_pieces = refusals("maze", how_to(SEEN), 50)
-    assert at_once == in_pieces or not later  # otherwise the error is about the first piece that has both
-    assert "begins with step 1, not 0" in in_pieces
+def test_read_stored_ranks_the_rows_of_episodes_that_count_differently(here: Path) -> None:
+    renumbered(here, lambda row: {"step": row["step"] * 3 + (row["episode"] > 500)})
+    how = how_to(SEEN)
+    dataset = Dataset.of("maze")
+    assert dataset is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryBudget, "rows", 50)
+        stored, _ = read_stored(dataset, how, MemoryBudget(1 << 40, 2))
+    at_once, report = read_as("maze", how)
+    assert stored.total == at_once.total
+    assert (np.sort(content_of(stored).hashes) == np.sort(content_of(at_once).hashes)).all()
+    assert report.first_step == 0
 
 
 def test_read_stored_names_the_damaged_column(here: Path) -> None:

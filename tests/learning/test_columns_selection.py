@@ -9,6 +9,10 @@ import pytest
 
 import suffice
 from suffice.data.columnar import ColumnarLog, LoggedColumn
+from suffice.data.encoding.binning import LOWEST
+from suffice.data.logs.columnar_reading import read_columnar
+from suffice.data.logs.reading import ReadOptions
+from suffice.data.logs.sources import open_table
 from suffice.learning.adact_h import Settings
 from suffice.learning.columns.cuts import readable_cuts
 from suffice.learning.columns.features import Feature, project
@@ -144,3 +148,20 @@ def test_prefer_all_where_columns_without_enough_evidence_help():
     assert prefer_all(log, [], Settings())
     assert not prefer_all(log, every, Settings())
     assert not prefer_all(with_noise(log, np.random.default_rng(0)), [], Settings())
+
+
+def test_select_columns_finds_that_a_missing_number_matters():
+    """The reward depends on whether the number is missing, and not on the number."""
+    rng = np.random.default_rng(11)
+    n = 1500
+    missing = rng.random(n) < 0.3
+    action = rng.integers(0, 2, n)
+    log = {"episode": np.arange(n), "step": np.zeros(n, int), "lab": np.where(missing, np.nan, rng.normal(size=n))}
+    log |= {
+        "noise": rng.normal(size=n),
+        "action": action,
+        "reward": (rng.random(n) < np.where(missing == action, 0.8, 0.2)) * 1,
+    }
+    found = select_columns(read_columnar(open_table(log), ReadOptions()).log)
+    assert [feature.column for feature in found.features] == ["lab"]
+    assert found.features[0].cuts == (LOWEST,)

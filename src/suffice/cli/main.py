@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 from cyclopts import CycloptsError
@@ -28,7 +29,7 @@ from suffice.cli.environment import address_limit, is_space_short
 from suffice.cli.parse_errors import message_of
 from suffice.cli.printing import complain
 from suffice.data.memory_limit import limit_memory
-from suffice.errors import SufficeError, naming_options
+from suffice.errors import LogProblemsError, SufficeError, naming_options
 from suffice.files.signals import exit_if_signalled
 
 __all__ = [
@@ -53,10 +54,12 @@ def main() -> NoReturn:
         with naming_options(), limit_memory(None):
             app(spelled_out(sys.argv[1:]), exit_on_error=False, print_error=False)
         sys.stdout.flush()
+    except LogProblemsError as error:
+        _fail(error.problems, 2)
     except SufficeError as error:
-        _fail(str(error), 2)
+        _fail([str(error)], 2)
     except CycloptsError as error:
-        _fail(message_of(error), 2)
+        _fail([message_of(error)], 2)
     except BrokenPipeError:
         _exit_without_reader()
     except SystemExit as ending:
@@ -72,11 +75,11 @@ def main() -> NoReturn:
             _fail_if_space_is_short()
             raise
         if error.filename is not None:
-            _fail(f"{error.filename}: the file cannot be used ({error.strerror}). Name another file.", 2)
-        _fail(f"stdout: the result cannot be written ({error.strerror}). Free some space, or write elsewhere.", 1)
+            _fail([f"{error.filename}: the file cannot be used ({error.strerror}). Name another file."], 2)
+        _fail([f"stdout: the result cannot be written ({error.strerror}). Free some space, or write elsewhere."], 1)
     except MemoryError:
         _fail_if_space_is_short()
-        _fail("out of memory. Use a smaller log, horizon or family, or add --memory to refuse what does not fit.", 1)
+        _fail(["out of memory. Use a smaller log, horizon or family, or add --memory to refuse what does not fit."], 1)
     except Exception:
         _fail_if_space_is_short()
         raise
@@ -94,10 +97,11 @@ def _fail_if_space_is_short() -> None:
     """Exit with an error if nearly all of a limited address space is used: failures of libraries follow from that."""
     if is_space_short():
         limit = f"{(address_limit() or 0) >> 20:,} MiB (ulimit -v)"
-        _fail(f"out of memory: the address space is limited to {limit}. Raise the limit, or use a smaller log.", 1)
+        _fail([f"out of memory: the address space is limited to {limit}. Raise the limit, or use a smaller log."], 1)
 
 
-def _fail(text: str, code: int) -> NoReturn:
+def _fail(problems: Sequence[str], code: int) -> NoReturn:
     exit_if_signalled()  # the error may be a consequence of an interruption
-    complain(text)
+    for problem in problems:
+        complain(problem)
     sys.exit(code)

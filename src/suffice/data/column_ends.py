@@ -54,8 +54,10 @@ def _codes(column: LoggedColumn, decides: Mask) -> tuple[Codes, int]:
     if column.codes is not None:
         return column.codes, len(column.values)
     assert column.numbers is not None, "a column has codes or numbers"
-    edges = np.quantile(column.numbers[decides], np.arange(1, RANGES) / RANGES)
-    return np.searchsorted(edges, column.numbers, side="right").astype(np.uint8), RANGES
+    numbers = column.numbers[decides]
+    edges = np.quantile(numbers[numbers > -np.inf], np.arange(1, RANGES) / RANGES)
+    codes = np.searchsorted(edges, column.numbers, side="right") + 1
+    return np.where(column.numbers == -np.inf, 0, codes).astype(np.uint8), RANGES + 1
 
 
 def _predicts(log: ColumnarLog, codes: Codes, size: int) -> float:

@@ -26,7 +26,7 @@ class LoggedColumn:
     name: str
     codes: Codes | None = None  # [H, N] of the values; 0 where there is no decision
     values: tuple[Value, ...] = ()  # of each code, in the alphabet's order
-    numbers: Float | None = None  # [H, N] 0 where there is no decision
+    numbers: Float | None = None  # [H, N] 0 where there is no decision, −∞ where the number is missing
 
     def select(self, episodes: Int64) -> LoggedColumn:
         """Return the column of some of the episodes."""

@@ -76,14 +76,14 @@ def read_data(
 
     `how` has the other options, such as a schema.
     """
-    other_options = how or ReadOptions()
+    sources = sources_of(data)
+    other_options = replace(how or ReadOptions(), one_of_several=len(sources) > 1)
 
     def read(source: Data, request: EncoderRequest, horizon: int | None) -> Reading:
         if isinstance(source, Episodes) and (room is None or room.elsewhere is None):
             return _as_given(source, request, horizon)
         return read_source(source, replace(other_options, encoder=request, horizon=horizon), room_for(sources, room))
 
-    sources = sources_of(data)
     with limit_memory(None) if room is None else within_memory(room.memory):
         return read_together(sources, read, request, horizon)
 

@@ -73,7 +73,7 @@ class ReadReport:
     propensities
         [H+1, N] probability of each logged action, if the log has such a column.
     first_step
-        0 or 1, if the log numbers its steps.
+        Smallest step of the log, if steps are whole numbers.
     lost
         Reward that the horizon cuts off.
     row_counts

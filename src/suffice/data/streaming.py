@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
@@ -150,7 +149,6 @@ class PieceSummary(NamedTuple):
 
     report: ReadReport | None = None  # on the first piece of which episodes are kept
     lost: CutReward = NO_CUT
-    counted_from: frozenset[int | None] = frozenset()
     nothing: tuple[NoEpisodesLeftError, ...] = ()
 
     @classmethod
@@ -159,14 +157,13 @@ class PieceSummary(NamedTuple):
         if isinstance(piece, NoEpisodesLeftError):
             return cls(nothing=(piece,))
         report = replace(piece[1], ids=None, propensities=None)
-        return cls(report, report.lost, frozenset([report.first_step]))
+        return cls(report, report.lost)
 
     def combine(self, other: PieceSummary) -> PieceSummary:
         """Add the summary of later pieces."""
         return PieceSummary(
             self.report or other.report,
             self.lost.combine(other.lost),
-            self.counted_from | other.counted_from,
             self.nothing + other.nothing,
         )
 
@@ -180,18 +177,9 @@ class PieceSummary(NamedTuple):
 def report_on_all(first: ReadReport, found: PieceSummary, log: Outline, pieces: Pieces, how: ReadOptions) -> ReadReport:
     """Return the report on the first piece with notes on all; refuse a log that exceeds limits as a whole."""
     dataset = pieces.dataset
-    if len(found.counted_from) > 1:
-        refuse_first_steps(pieces, how)
     refuse_if_endless(log, how, first, dataset.name)
     on_values = notes_on_values(_values(log, first.columns), dataset.rows, first.columns.action)
     return replace(first, notes=(*first.notes, *on_values, *found.lost.notes(log.horizon)))
-
-
-def refuse_first_steps(pieces: Pieces, how: ReadOptions) -> None:
-    """Refuse the first episode that does not count its steps from 0, because others do."""
-    for table in pieces.tables(0, len(pieces.dataset.units)):
-        with suppress(NoEpisodesLeftError):
-            read_table(table, replace(how, first_step=0))
 
 
 def options_of_pieces(pieces: Pieces, how: ReadOptions, extent: Extent, memory: int) -> ReadOptions:
@@ -200,6 +188,7 @@ def options_of_pieces(pieces: Pieces, how: ReadOptions, extent: Extent, memory: 
     for name, request in kinds.items():
         reward = name == pieces.columns.reward
         if not request.needs_log(reward=reward):
+            kinds[name] = request.in_pieces()
             continue
         if reward or pieces.nested or 32 * pieces.dataset.rows > memory - ITSELF:
             raise SettingsError(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from suffice.data.alphabet import Value
+from suffice.data.alphabet import MISSING, Value
 from suffice.data.columnar import ColumnarLog
-from suffice.data.encoding.binning import Bins
+from suffice.data.encoding.binning import LOWEST, Bins
 from suffice.data.encoding.columns import text_columns
 from suffice.data.encoding.kinds import ColumnRequest
 from suffice.data.ends import ends_of
@@ -178,5 +178,6 @@ def _values(log: ColumnarLog, features: tuple[Feature, ...], code: int) -> list[
             found.append(log.column(feature.column).values[here])
         else:
             limits = [None, *readable_cuts(log, feature), None]
-            found.append([limits[here], limits[here + 1]])
+            low, high = limits[here : here + 2]
+            found.append(MISSING if high == LOWEST else [None if low == LOWEST else low, high])
     return found[::-1]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from suffice.data.alphabet import Value
+from suffice.data.encoding.binning import LOWEST
 from suffice.models.column_findings import ColumnExample, ColumnFinding, ColumnsFound
 from suffice.models.header import Header
 
@@ -57,8 +58,10 @@ def _column_text(about: Header, name: str) -> str:
     what = TELLS[tells[0]] if tells and tells[0] else ""
     if edges is None:
         return f"{name} ({what})" if what else name
-    cuts = f"{len(edges) + 1} bins" if not found else "cut at " + ", ".join(f"{edge:g}" for edge in edges[:3])
-    return f"{name} ({cuts}{' …' if found and len(edges) > 3 else ''}{', ' + what if what else ''})"
+    cuts = [edge for edge in edges if edge != LOWEST]
+    listed = ", ".join(f"{edge:g}" for edge in cuts[:3]) + (" …" if len(cuts) > 3 else "")
+    how = f"{len(edges) + 1} bins" if not found else f"cut at {listed}" if cuts else "missing or not"
+    return f"{name} ({how}{', ' + what if what else ''})"
 
 
 def column_sentences(about: Header) -> Iterator[str]:

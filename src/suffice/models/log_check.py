@@ -176,7 +176,7 @@ def contents_of(report: ReadReport, n_steps: int, total: int, weighted: bool) ->
         "columns": ", ".join(f"{role} in {name!r}" for role, name in roles.items() if name not in (None, role)),
         "distinct values": f"{action}; {', '.join(features)}{together}; {rewards}",
         "bins": "; ".join(
-            f"{name} from {', '.join(f'{e:.4g}' for e in bins.edges)}" for name, bins in report.bins.items()
+            f"{name} from {', '.join(f'{e:.4g}' for e in bins.cuts)}" for name, bins in report.bins.items()
         ),
         "distinct steps": f"{n_steps:,} (action, observation, reward)",
     }

@@ -13,6 +13,7 @@ from msgspec import UnsetType, to_builtins
 
 from suffice.automata.rdp import RDP
 from suffice.data.alphabet import PAD, STOP
+from suffice.data.encoding.binning import LOWEST
 from suffice.errors import parameter, spelled
 from suffice.evidence.estimates import Estimate
 from suffice.learning.borderline import BorderlineMerge
@@ -137,7 +138,10 @@ def _columns(about: Header) -> list[dict[str, Any]]:
     found = []
     for name in about.encoder.observations:
         kind = kinds.get(name, {"kind": "category"})
-        values = {"cuts": list(kind["edges"])} if "edges" in kind else {"groups": kind.get("groups")}
+        edges = kind.get("edges")
+        values: dict[str, Any] = {"groups": kind.get("groups")}
+        if edges is not None:
+            values = {"cuts": [edge for edge in edges if edge != LOWEST]}
         found.append({"name": name, "kind": kind["kind"], **values})
     return found
 

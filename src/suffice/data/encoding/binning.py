@@ -7,6 +7,7 @@ a log is read.
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +16,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.data.alphabet import Value
+from suffice.data.alphabet import MISSING, Value
 from suffice.data.encoding.kinds import ColumnEncoder, ColumnRequest, LogColumn
-from suffice.data.encoding.tables import Coded, dense
+from suffice.data.encoding.tables import Coded, dense, is_missing
 from suffice.errors import LogError, SettingsError, parameter
 from suffice.kernels.array_types import Float, Int64
 
 MOST = 1000  # bins
+LOWEST = -sys.float_info.max  # an edge between missing values, which count as −∞, and all numbers
 EDGE_DIGITS = range(4, 18)  # numbers of digits to try in a legend: the fewest that keep edges distinct
 
 
@@ -29,6 +31,7 @@ EDGE_DIGITS = range(4, 18)  # numbers of digits to try in a legend: the fewest t
 class Bins(ColumnEncoder):
     """Bins of a numeric column: bin 0 is below the first edge, bin 1 starts at it, and so on.
 
+    If the first edge is the lowest number, bin 0 holds missing values.
     A binned reward is replaced by the mean reward of its bin, so that mean returns are preserved.
 
     Parameters
@@ -65,6 +68,16 @@ class Bins(ColumnEncoder):
         """Return the edges as text that `parse_binning` reads."""
         return ",".join(map(repr, self.edges)) + ("," if len(self.edges) == 1 else "")
 
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """The edges between numbers, without the one that separates missing values."""
+        return self.edges[1:] if self.knows_missing else self.edges
+
+    @property
+    def knows_missing(self) -> bool:
+        """Whether missing values have a bin of their own, the first one."""
+        return bool(self.edges) and self.edges[0] == LOWEST
+
     def needs_log(self, *, reward: bool) -> bool:
         """Return whether fitting reads all rows of a log.
 
@@ -93,6 +106,8 @@ class Bins(ColumnEncoder):
         Coded
             The bin of each row.
         """
+        if not self.knows_missing:
+            column.table.refuse_any(column.numbers == -np.inf, column.name, column.table.missing(column.name))
         codes, present = dense(np.searchsorted(self.edges, column.numbers, side="right"), len(self.edges) + 1)
         return Coded(codes, tuple(present.tolist()))
 
@@ -111,6 +126,8 @@ class Bins(ColumnEncoder):
         int
             The bin of the value, from 0.
         """
+        if is_missing(value) and self.knows_missing:
+            return 0
         if isinstance(value, float) and not math.isfinite(value):
             raise LogError(f"{name}: {value} is not a finite number. Replace it.")
         if not isinstance(value, int | float):
@@ -165,6 +182,8 @@ class Bins(ColumnEncoder):
         list of str
             Such as `below 37`, `37 to 38`, `38 or more`; empty if there is only one bin.
         """
+        if self.knows_missing:
+            return [MISSING, *(Bins(self.cuts).legend() or ["known"])]
         if not self.edges:
             return []
         texts = next(t for n in EDGE_DIGITS if len(set(t := [f"{e:.{n}g}" for e in self.edges])) == len(self.edges))
@@ -202,9 +221,10 @@ class EqualWidth(ColumnRequest):
         Bins
             The fitted bins.
         """
-        shares, low = _shares(column, self.count), column.numbers.min()
-        edges = low * (1 - shares) + column.numbers.max() * shares  # not low + difference, which may overflow
-        return _bins(edges, low)
+        shares, numbers = _shares(column, self.count), _known(column)
+        low = numbers.min()
+        edges = low * (1 - shares) + numbers.max() * shares  # not low + difference, which may overflow
+        return _bins(edges, low, column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +235,9 @@ class EqualCount(ColumnRequest):
 
     def fit(self, column: LogColumn) -> Bins:
         """Choose the edges by the quantiles of a column."""
-        edges = np.quantile(column.numbers, _shares(column, self.count), method="inverted_cdf")
-        return _bins(edges, column.numbers.min())
+        numbers = _known(column)
+        edges = np.quantile(numbers, _shares(column, self.count), method="inverted_cdf")
+        return _bins(edges, numbers.min(), column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +247,16 @@ class Edges(ColumnRequest):
     edges: tuple[float, ...]
 
     def fit(self, column: LogColumn) -> Bins:
-        """Return bins with the given edges."""
-        return Bins(self.edges)
+        """Return bins with the given edges, and one for missing values if there are some."""
+        return _bins(np.array(self.edges), -np.inf, column)
 
     def needs_log(self, *, reward: bool) -> bool:
         """Return whether the column is a reward, whose levels are means over the log."""
         return reward
+
+    def in_pieces(self) -> Bins:
+        """Return bins with the given edges, whatever a piece of a log holds; missing values are refused."""
+        return Bins(self.edges)
 
 
 # What users pass: a number of bins with about equally many rows, edges, or any other request.
@@ -287,5 +312,15 @@ def _shares(column: LogColumn, count: int) -> Float:
     return np.arange(1, count) / count
 
 
-def _bins(edges: Float, low: float) -> Bins:
-    return Bins(tuple(np.unique(edges[edges > low]).tolist()))
+def _known(column: LogColumn) -> Float:
+    """Return the numbers of a column that are not missing."""
+    known = column.numbers[column.numbers > -np.inf]
+    if not len(known):
+        column.table.refuse_column(column.name, "all values are missing. Leave the column out.")
+    return known
+
+
+def _bins(edges: Float, low: float, column: LogColumn) -> Bins:
+    """Return bins between the edges above the lowest number, and one for missing values if there are some."""
+    missing = [LOWEST] if len(column.numbers) and column.numbers.min() == -np.inf else []
+    return Bins(tuple(np.unique([*missing, *edges[edges > low]]).tolist()))

@@ -334,7 +334,9 @@ def _refuse_missing(table: LogTable, missing: Mapping[str, str | None]) -> None:
                     f"them as one, or name one with {parameter('columns', f'{role}={parts[0]}')}.",
                 )
     if len(table.names) == 1 and (separator := re.search(r"[;\t|]", table.names[0])):
-        table.refuse(f"the cells are separated by {separator[0]!r}. Separate them by commas.")
+        table.refuse(
+            f"the cells are separated by {separator[0]!r}. Separate them by commas, or name a file with tabs .tsv."
+        )
     near = {role: _similar(role, given, table.names) for role, given in missing.items()}
     named = [f"column {given!r} ({role})" for role, given in missing.items() if given]
     *some, last = [role for role, given in missing.items() if not given] or [""]

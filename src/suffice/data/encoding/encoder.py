@@ -19,6 +19,7 @@ from msgspec import UNSET, UnsetType
 from suffice.data.alphabet import MAX_LETTERS, PADDING, Alphabet, Value
 from suffice.data.encoding.binning import Binning, Bins, request_of
 from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.grouping import encode_or_group, encode_rewards, refuse_continuous
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn, from_data, to_data
 from suffice.data.encoding.observations import values_of
 from suffice.data.encoding.tables import Coded, LogTable, dense
@@ -247,14 +248,18 @@ def encode_table(
     coded: dict[str, Coded[Value]] = {}
     for name in (action, *features):
         column = LogColumn(table, name, max_values)
-        fitted[name] = kinds.get(name, CATEGORY).fit(column)
-        coded[name] = fitted[name].encode(column)
+        kind = kinds.get(name, CATEGORY)
+        if name == action:
+            fitted[name] = kind.fit(column)
+            coded[name] = fitted[name].encode(column)
+            refuse_continuous(column, coded[name])
+        else:
+            fitted[name], coded[name] = encode_or_group(column, kind)
     if PADDING in coded[action].values:
         padding = coded[action].codes == coded[action].values.index(PADDING)
         table.refuse_any(padding, action, f"the name {PADDING!r} is reserved for padding. Rename the action.")
     column = LogColumn(table, reward, max_values)
-    fitted[reward] = kinds.get(reward, CATEGORY).fit(column).fit_rewards(column, counts)
-    rewards = fitted[reward].encode_rewards(column)
+    fitted[reward], rewards = encode_rewards(column, kinds.get(reward, CATEGORY), counts)
     by_feature = {name: coded[name] for name in features}
     encoder = Encoder(columns, {name: kind for name, kind in fitted.items() if kind != CATEGORY})
     return encoder, Encoded(coded[action], by_feature, _combine(table, list(by_feature.values())), rewards)

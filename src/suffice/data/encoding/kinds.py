@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from suffice.data.alphabet import Value
+from suffice.data.alphabet import MISSING, Value
 from suffice.data.alphabet import plain as plain_value
-from suffice.data.encoding.tables import Coded, LogTable, number, plain
+from suffice.data.encoding.tables import Coded, LogTable, is_missing, number, plain, plain_or_missing
 from suffice.errors import LogError, SettingsError
 from suffice.kernels.array_types import Float, Int64
 from suffice.registry import Lazy, Registry
@@ -33,7 +33,7 @@ class LogColumn:
 
     @cached_property
     def numbers(self) -> Float:
-        """[rows] finite numbers, read once; any other column is refused."""
+        """[rows] finite numbers, −∞ where one may be missing; read once, any other column is refused."""
         return self.table.numbers(self.name)
 
 
@@ -47,6 +47,10 @@ class ColumnRequest(ABC):
     def needs_log(self, *, reward: bool) -> bool:
         """Return whether `fit`, or `fit_rewards` for a reward column, reads all rows of a log."""
         return True
+
+    def in_pieces(self) -> ColumnRequest:
+        """Return a request that is fitted alike to all pieces of a log, if `fit` does not need all rows."""
+        return self
 
 
 class ColumnEncoder(ColumnRequest):
@@ -97,11 +101,14 @@ class Category(ColumnEncoder):
     kind: ClassVar[str] = "category"
 
     def encode(self, column: LogColumn) -> Coded[Value]:
-        """Return the value of each row."""
-        return column.table.encode(column.name, plain, column.max_values)
+        """Return the value of each row; that of missing observations is `MISSING`."""
+        parse = plain_or_missing if column.table.may_miss(column.name) else plain
+        return column.table.encode(column.name, parse, column.max_values)
 
     def encode_value(self, value: Any, name: str) -> Value:
-        """Return the value itself; refuse infinite numbers and NaN."""
+        """Return the value itself, or the symbol of missing values; refuse infinite numbers."""
+        if is_missing(value):
+            return MISSING
         if isinstance(value, float) and not math.isfinite(value):
             raise LogError(f"{name}: {value} is not a finite number. Replace it.")
         return plain_value(value)
@@ -120,7 +127,11 @@ CATEGORY = Category()
 
 KINDS: Registry[type[ColumnEncoder]] = Registry(
     "kind of column",
-    {"category": Category, "number": Lazy("suffice.data.encoding.binning:Bins")},
+    {
+        "category": Category,
+        "number": Lazy("suffice.data.encoding.binning:Bins"),
+        "frequent": Lazy("suffice.data.encoding.grouping:Frequent"),
+    },
     group="suffice.column_encoders",
     needs=("kind", "encode", "encode_value"),
 )

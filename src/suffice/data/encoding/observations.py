@@ -56,7 +56,7 @@ def has_features(observation: Mapping[str, Any], names: Sequence[str]) -> bool:
 
 
 def _entry(observation: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
-    if (value := _find(observation, name)) is None:
+    if (value := _find(observation, name)) is None and name not in observation:
         raise LogError(f"observation: {name!r} is missing. Pass a value for each feature: {', '.join(names)}.")
     values = flat_values(value)
     if len(values) != 1:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from suffice.data.alphabet import Value, smallest_uint
+from suffice.data.alphabet import MISSING, Value, smallest_uint
 from suffice.errors import LogError, parameter
 from suffice.kernels.array_types import Codes, Float, Int64, Mask
 
@@ -32,6 +32,10 @@ def refuse_columns(source: object, columns: int) -> None:
     """Refuse a log with more columns than are supported."""
     if columns > MOST_COLUMNS:
         raise LogError(f"{source}: there are {columns:,} columns; the limit is {MOST_COLUMNS:,}. Remove columns.")
+
+
+class TooManyValuesError(LogError):
+    """An error for a column with more distinct values than a finite alphabet should have."""
 
 
 class NoEpisodesLeftError(LogError):
@@ -93,6 +97,10 @@ class LogTable:
         if wrong.any():
             self.refuse_row(int(np.argmax(wrong)), name, text)
 
+    def is_numeric(self, name: str) -> bool:
+        """Return whether a column has numbers."""
+        return _is_numeric(self.types[name])
+
     def complete(self, name: str) -> pa.ChunkedArray:
         """Return a column; refuse it if a value is missing."""
         column = self.column(name)
@@ -112,34 +120,41 @@ class LogTable:
         many = f" ({count:,} are missing in this column)" if count > 1 else ""
         return f"the {CELLS.get(role, role)} is missing{many}. {fill}, or remove the whole episode."
 
+    def may_miss(self, name: str) -> bool:
+        """Return whether a column may have missing values: only an observation."""
+        return self.roles.get(name) == "observation"
+
     def distinct(self, name: str) -> tuple[Codes, pa.Array]:
-        """Return the code of each row, and the distinct value of each code."""
+        """Return the code of each row, and the distinct value of each code; None for missing values that may be."""
         try:
-            result = _distinct(self.complete(name))
+            result = _distinct(self.column(name) if self.may_miss(name) else self.complete(name))
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
             self.refuse_column(name, f"its type is {type_name(self.types[name])}, but {NOT_A_CELL}")
         pa.default_memory_pool().release_unused()  # frees the column, a quarter of the peak memory
         return result
 
     def numbers(self, name: str, what: str = "only numbers can be binned. Leave it unbinned, or convert it.") -> Float:
-        """Return a column of finite numbers, unchanged."""
-        column = self.complete(name)
+        """Return a column of finite numbers, unchanged; −∞ for missing values that may be."""
+        column = self.column(name) if self.may_miss(name) else self.complete(name)
+        if pa.types.is_null(column.type):
+            return np.full(len(column), -np.inf)
         if not _is_numeric(column.type):
             self.refuse_column(name, f"its type is {type_name(column.type)}, but {what}")
         if pa.types.is_float16(column.type) or pa.types.is_float32(column.type):
             column = column.cast(pa.string())  # 0.1, not 0.10000000149011612
         numbers: Float = column.cast(pa.float64(), safe=False).to_numpy()
-        self.refuse_any(~np.isfinite(numbers), name, "not a finite number. Replace it, or remove the whole episode.")
-        return numbers
+        missing = np.isnan(numbers) if self.may_miss(name) else np.zeros(len(numbers), bool)
+        infinite = ~np.isfinite(numbers) & ~missing
+        self.refuse_any(infinite, name, "not a finite number. Replace it, or remove the whole episode.")
+        return np.where(missing, -np.inf, numbers) if missing.any() else numbers
 
     def encode(self, name: str, parse: Callable[[Any], V], limit: int | None = None) -> Coded[V]:
         """Number the parsed values of a column: `parse` converts a distinct value, or raises a ValueError."""
         raw, distinct = self.distinct(name)
         if limit is not None and len(distinct) > limit:
             size = f"{'at least ' if self.part else ''}{len(distinct):,}"
-            self.refuse_column(
-                name, too_many_values(self.roles.get(name), name, size, limit, _is_numeric(distinct.type))
-            )
+            text = too_many_values(self.roles.get(name), name, size, limit, _is_numeric(distinct.type))
+            raise TooManyValuesError(f"{self.source}, column {name!r}: {text}")
         codes: dict[V, int] = {}
         exact: dict[V, int | Decimal] = {}
         wrong: dict[int, str] = {}
@@ -219,6 +234,14 @@ def _is_numeric(kind: pa.DataType) -> bool:
 
 
 def _distinct(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    if column.null_count:
+        kind = column.type
+        plain_column = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+        if pa.types.is_null(kind):
+            return np.zeros(len(column), np.uint8), pa.nulls(1)
+        array = plain_column.dictionary_encode(null_encoding="encode").unify_dictionaries().combine_chunks()
+        codes, present = dense(array.indices.to_numpy(zero_copy_only=False), len(array.dictionary))
+        return codes, array.dictionary.take(pa.array(present))
     if pa.types.is_signed_integer(column.type):
         numbers = column.to_numpy()
         low, high = int(numbers.min()), int(numbers.max())
@@ -297,6 +320,16 @@ def plain(value: Any) -> Value:
         return int(value)
     result = float(value)
     return int(result) if result.is_integer() and abs(result) < EXACT else result
+
+
+def plain_or_missing(value: Any) -> Value:
+    """Convert a cell to a value of the alphabet; an empty one to the symbol of missing values."""
+    return MISSING if is_missing(value) else plain(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell is empty or not a number."""
+    return value is None or value in ("", b"") or (isinstance(value, float | Decimal) and math.isnan(value))
 
 
 def number(value: Any) -> float:

@@ -1,9 +1,10 @@
 """Reading a log column by column, before it has an alphabet.
 
 Only one column is in memory in full at a time. Columns that cannot matter (constants), or that cannot be symbols
-(identifiers, text with too many values), are not read into the grid; the reason is part of the result. Episodes are put
-into a random order that depends on their content alone, and of a large log only the first ones are kept. So neither the
-order of the episodes in the log nor their ids matter, and equal episodes are divided between those kept and the others.
+(identifiers, text without frequent values), are not read into the grid; the reason is part of the result. Episodes are
+put into a random order that depends on their content alone, and of a large log only the first ones are kept. So neither
+the order of the episodes in the log nor their ids matter, and equal episodes are divided between those kept and the
+others.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from suffice.data.column_ends import decide_columnar_ends
 from suffice.data.columnar import ColumnarLog, LoggedColumn
 from suffice.data.content import content_hashes, content_order, text_hash
 from suffice.data.encoding.columns import Columns
+from suffice.data.encoding.grouping import Frequent, frequent_values
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn
 from suffice.data.encoding.tables import Coded, LogTable
 from suffice.data.ends import NO_EARLY_ENDS, Ends, LogEnds
 from suffice.data.logs.placement import GridLayout, lay_out, place_rows
+from suffice.data.logs.problems import REPORTED, all_problems
 from suffice.data.logs.reading import ReadOptions, flat_table, read_table
 from suffice.errors import LogError
 from suffice.kernels import columns as kernels
@@ -52,10 +55,21 @@ class ColumnarReading:
 
 
 def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int = MOST_STEPS) -> ColumnarReading:
-    """Read the columns of an open log."""
+    """Read the columns of an open log; an error lists all of its problems."""
     table, columns, _ = flat_table(opened, how)
+    try:
+        return _read_flat(opened, table, columns, how, most_steps)
+    except LogError as error:
+        if type(error) not in REPORTED:
+            raise
+        raise all_problems(error, table, columns, how.encoder, how.max_values) from error
+
+
+def _read_flat(
+    opened: LogTable, table: LogTable, columns: Columns, how: ReadOptions, most_steps: int
+) -> ColumnarReading:
     offered = columns.observations or ()
-    layout = lay_out(table, place_rows(table, columns, how.first_step), how.horizon, columns, how.drop_truncated)
+    layout = lay_out(table, place_rows(table, columns), how.horizon, columns, how.drop_truncated)
     without = replace(how, encoder=replace(how.encoder, columns=replace(columns, observations=()), like=None))
     request = how.encoder.by_column(columns)
     own = {name: kind for name, kind in how.encoder.kinds.items() if name in (columns.action, columns.reward)}
@@ -107,14 +121,17 @@ class _Reader:
         raw, distinct = self.table.distinct(name)
         if len(distinct) > FEW_VALUES and self._identifies(self._kept(raw)):
             return "identifier", CATEGORY
-        if len(distinct) > self.max_values:
-            return "many values", CATEGORY
-        return self._categories(name, CATEGORY.encode(LogColumn(self.table, name, self.max_values))), CATEGORY
+        coded = CATEGORY.encode(LogColumn(self.table, name))
+        if len(coded.values) <= SOME_VALUES:
+            return self._categories(name, coded), CATEGORY
+        groups = Frequent(frequent_values(coded.values, coded.codes))
+        found = self._categories(name, groups.encode(LogColumn(self.table, name)))
+        return ("many values" if isinstance(found, str) else found), groups
 
     def hashes(self, name: str, place: int) -> UInt64:
         """Return a hash of the values of a column in each episode, [N]; 0 for text with too many values."""
         if _is_number(self.table.types[name]):  # as single precision, in which a log may store them
-            single = self.table.complete(name).cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
+            single = self.table.column(name).cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
             of_row = (single + np.float32(0)).view(np.uint32).astype(np.uint64)  # −0 is 0
         else:
             raw, distinct = self.table.distinct(name)
@@ -126,10 +143,11 @@ class _Reader:
     def _numbers(self, name: str) -> LoggedColumn | Reason:
         kept = self.table.numbers(name) if self._rows is None else self._some_numbers(name, self._rows)
         distinct = np.unique(kept)
-        whole = bool((distinct == np.floor(distinct)).all())
         if len(distinct) == 1:
             return "constant"
-        counts = whole and distinct[-1] - distinct[0] < DENSE * len(distinct)
+        known = distinct[distinct > -np.inf]  # without missing values
+        whole = bool((known == np.floor(known)).all())
+        counts = whole and known[-1] - known[0] < DENSE * len(known)
         if counts and len(distinct) > FEW_VALUES and self._identifies(kept):
             return "identifier"
         grid = np.zeros((self.layout.horizon, self._n))

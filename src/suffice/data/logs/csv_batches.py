@@ -22,6 +22,7 @@ from suffice.data.logs.csv_cells import (
     BOOLEANS,
     LargeNumbers,
     as_unsigned,
+    delimiter_of,
     header_of,
     line_of,
     numbers_as_text,
@@ -219,6 +220,7 @@ class _Chunk:
         return pacsv.read_csv(
             pa.BufferReader(self.text),
             pacsv.ReadOptions(block_size=max(len(self.text), 1), column_names=self.names),
+            pacsv.ParseOptions(delimiter=delimiter_of(self.path)),
             convert_options=pacsv.ConvertOptions(column_types=given, include_columns=list(types), **BOOLEANS),
         )
 

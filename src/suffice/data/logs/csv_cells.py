@@ -22,8 +22,14 @@ from suffice.data.logs.arrays import first_line
 from suffice.data.logs.limits import lines, opened
 from suffice.errors import LogError
 
+TABS = (".tsv", ".tsv.gz", ".tab")  # suffixes of files whose cells are separated by tabs
 # Arrow would read 1 and 0 as booleans, too, beside true and false.
 BOOLEANS = {"true_values": ["true", "True", "TRUE"], "false_values": ["false", "False", "FALSE"]}
+
+
+def delimiter_of(path: Path) -> str:
+    """Return what separates the cells of a file: tabs in .tsv files, else commas."""
+    return "\t" if path.name.lower().endswith(TABS) else ","
 
 
 def header_of(path: Path) -> list[str]:
@@ -54,7 +60,7 @@ def line_of(path: Path, row: int) -> str:
 def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every row but blank ones; slow, and used for error messages only."""
     with opened(path) as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="") as text:
-        reader = csv_reader(lines(text, path))
+        reader = csv_reader(lines(text, path), delimiter=delimiter_of(path))
         with suppress(CsvError):
             yield from ((reader.line_num, record) for record in reader if record)
 

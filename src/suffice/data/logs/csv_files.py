@@ -1,4 +1,4 @@
-"""CSV files, whose types are inferred; columns that look like dates or times stay text."""
+"""CSV files, and those with tabs instead of commas. Types are inferred; what looks like dates or times stays text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from suffice.data.encoding.tables import LogTable, has_large
 from suffice.data.logs.csv_batches import CsvFiles
 from suffice.data.logs.csv_cells import (
     BOOLEANS,
+    TABS,
     LargeNumbers,
     as_unsigned,
+    delimiter_of,
     header_of,
     line_of,
     numbers_as_text,
@@ -26,6 +28,8 @@ from suffice.data.logs.limits import BROKEN, refuse_bomb
 
 class Csv(LogFormat):
     """The log format of CSV files, possibly compressed by gzip."""
+
+    delimiter: ClassVar[str] = ","
 
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "CSV"
@@ -42,7 +46,7 @@ class Csv(LogFormat):
 
     def writer(self, sink: Any, schema: pa.Schema) -> Any:
         """Return a writer of a CSV file."""
-        return pacsv.CSVWriter(sink, schema)
+        return pacsv.CSVWriter(sink, schema, write_options=pacsv.WriteOptions(delimiter=self.delimiter))
 
     def read_back(self, table: pa.Table) -> pa.Table:
         """Return the table as it is read after writing, with inferred types."""
@@ -51,14 +55,23 @@ class Csv(LogFormat):
         return parse_csv(lambda: pa.BufferReader(buffer.getvalue()))
 
 
-CSV = Csv()
+class Tsv(Csv):
+    """The log format of files with one row per line, whose cells are separated by tabs."""
+
+    name: ClassVar[str] = "tsv"
+    title: ClassVar[str] = "TSV"
+    suffixes: ClassVar[tuple[str, ...]] = TABS
+    delimiter: ClassVar[str] = "\t"
+
+
+CSV, TSV = Csv(), Tsv()
 
 
 def _open_csv(path: Path, text: Collection[str]) -> LogTable:
     header = header_of(path)
     try:
         refuse_bomb(path)
-        table = parse_csv(lambda: str(path), text)
+        table = parse_csv(lambda: str(path), text, delimiter_of(path))
     except (MemoryError, pa.ArrowMemoryError) as error:
         raise MemoryError from error
     except BROKEN as error:
@@ -66,7 +79,7 @@ def _open_csv(path: Path, text: Collection[str]) -> LogTable:
     return LogTable.of(table, str(path), lambda row: line_of(path, row))
 
 
-def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table:
+def parse_csv(source: Callable[[], Any], text: Collection[str] = (), delimiter: str = ",") -> pa.Table:
     """Parse a CSV; columns that look like dates or times, and numbers that are not exact as floats, stay text."""
 
     def parse(text: Collection[str]) -> pa.Table:
@@ -75,7 +88,7 @@ def parse_csv(source: Callable[[], Any], text: Collection[str] = ()) -> pa.Table
             column_types=types, auto_dict_encode=True, auto_dict_max_cardinality=1000, **BOOLEANS
         )
         # Without this, Arrow may end a block at a line end within a cell, and misread the cell without an error.
-        lines = pacsv.ParseOptions(newlines_in_values=True)
+        lines = pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
         return pacsv.read_csv(source(), parse_options=lines, convert_options=options)
 
     table = parse(text)

@@ -70,6 +70,7 @@ FORMATS: Registry[LogFormat] = Registry(
         "parquet": Lazy("suffice.data.logs.parquet_files:PARQUET"),
         "arrow": Lazy("suffice.data.logs.arrow_files:ARROW"),
         "csv": Lazy("suffice.data.logs.csv_files:CSV"),
+        "tsv": Lazy("suffice.data.logs.csv_files:TSV"),
         "json": Lazy("suffice.data.logs.json_files:JSON"),
     },
     group="suffice.formats",

@@ -1,7 +1,7 @@
 """The episode and step of each row of a log, and its cell in the grid of decisions.
 
-No rows are sorted: episodes are numbered by a hash table, and n rows of an episode at n different steps below n fill it
-exactly, in any order. Rows are sorted only to explain an error.
+Rows are not sorted where steps count the rows of an episode: episodes are numbered by a hash table, and n rows at n
+different steps below n fill an episode exactly, in any order. Other steps are ranked (`order`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,6 @@ from suffice.data.encoding.tables import (
     EXACT,
     Coded,
     LogTable,
-    MissingValueError,
     NoEpisodesLeftError,
     V,
     flag,
@@ -29,12 +27,12 @@ from suffice.data.encoding.tables import (
     type_name,
 )
 from suffice.data.episodes import MAX_EPISODES
+from suffice.data.logs.order import order_rows
 from suffice.errors import LogError, parameter
 from suffice.kernels.array_types import Codes, Float, Int32, Int64, Mask, UInt64
 
 MOST_ROWS = (1 << 31) - 1  # of a table: rows are numbered in 32 bits
 MAX_GRID_CELLS = 1 << 33  # (H+1)·N; three arrays of this size, of a byte or more per cell, exceed any memory
-NUMBER_STEPS = "Number the rows of each episode 0, 1, 2, …, or remove the column if they are in order."
 
 
 class GridTooLargeError(LogError):
@@ -50,7 +48,8 @@ class RowPositions:
     ids: pa.Array  # [episodes]
     length: Int64  # [episodes] in rows
     sorted: bool  # whether the rows were out of order
-    first_step: int | None = None  # 0 or 1, if steps are numbered
+    first_step: int | None = None  # smallest step of the log, if steps are whole numbers
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +86,8 @@ class GridLayout:
         return steps
 
 
-def place_rows(table: LogTable, columns: Columns, first_step: int | None = None) -> RowPositions:
-    """Number episodes, and steps from 0; refuse steps that are missing or occur twice."""
+def place_rows(table: LogTable, columns: Columns, whole: bool = False) -> RowPositions:
+    """Number episodes, and the rows of each from 0 in the order of their steps; see `order_rows` for `whole`."""
     if table.rows > MOST_ROWS:
         table.refuse(f"{table.rows:,} rows are too many for one table. Divide the log into several files.")
     if columns.episode is not None:
@@ -98,26 +97,14 @@ def place_rows(table: LogTable, columns: Columns, first_step: int | None = None)
         episode = np.concatenate([[0], np.cumsum(ends[:-1])]).astype(np.int32)
         ids = pa.array(np.arange(episode[-1] + 1))
     length = np.bincount(episode)
+    if columns.step is not None:
+        found = order_rows(table, columns.step, episode, length, ids, whole)
+        return RowPositions(episode, found.step, ids, length, found.sorted, found.first, found.notes)
     begin = np.cumsum(length) - length
-    if columns.step is None:
-        order = np.argsort(episode, kind="stable")
-        step = np.empty(len(episode), np.int32)
-        step[order] = np.arange(len(order)) - begin[episode[order]]
-        return RowPositions(episode, step, ids, length, sorted=False)
-    coded = table.encode(columns.step, _step_number)
-    steps = np.array(coded.values, dtype=np.int64)
-    first = int(steps.min()) if first_step is None else first_step
-    if first not in (0, 1):
-        text = f"the first step of the log is {first}, not 0 or 1. {NUMBER_STEPS}"
-        table.refuse_any(steps[coded.codes] == first, columns.step, text)
-    step = np.minimum(steps - first, table.rows).astype(np.int32)[coded.codes]
-    slot = begin[episode]
-    slot += step
-    filled = np.zeros(table.rows, dtype=bool)
-    filled[np.minimum(slot, table.rows - 1)] = True
-    if not filled.all() or (step >= length.astype(np.int32)[episode]).any():
-        _refuse_steps(table, columns.step, episode, steps[coded.codes], ids, first)
-    return RowPositions(episode, step, ids, length, bool((slot[1:] < slot[:-1]).any()), first)
+    order = np.argsort(episode, kind="stable")
+    step = np.empty(len(episode), np.int32)
+    step[order] = np.arange(len(order)) - begin[episode[order]]
+    return RowPositions(episode, step, ids, length, sorted=False)
 
 
 def _number_episodes(table: LogTable, name: str) -> tuple[Codes, pa.Array]:
@@ -146,23 +133,6 @@ def _number_episodes(table: LogTable, name: str) -> tuple[Codes, pa.Array]:
     place = np.empty(len(ids), dtype=np.int32)
     place[order.to_numpy()] = np.arange(len(ids), dtype=np.int32)
     return place[raw], ids.take(order)
-
-
-def _refuse_steps(table: LogTable, name: str, episode: Codes, step: Int64, ids: pa.Array, first: int) -> NoReturn:
-    """Raise an error about the first episode whose steps are wrong."""
-    order = np.lexsort((step, episode))
-    episode, step = episode[order], step[order]
-    begins = np.diff(episode, prepend=-1) != 0
-    before = np.where(begins, first - 1, np.roll(step, 1))
-    at = int(np.argmax(step != before + 1))
-    who, here, last = f"episode {ids[int(episode[at])].as_py()!r}", int(step[at]), int(before[at])
-    if begins[at]:
-        text = f"{who} begins with step {here}, not {first}. Restore its first row, or count each episode from {first}."
-    elif here == last:
-        text = f"{who} has step {here} twice, first in row {table.place(int(order[at - 1]))}. Remove one, or renumber."
-    else:
-        text = f"{who} jumps from step {last} to step {here}. Restore the missing rows, or remove the episode."
-    table.refuse_row(int(order[at]), name, text)
 
 
 def lay_out(
@@ -283,16 +253,6 @@ def read_propensities(table: LogTable, name: str, layout: GridLayout) -> Float:
     steps = np.ones((layout.horizon + 1, layout.n))
     steps[1:].reshape(-1)[layout.cell] = chances if layout.rows is None else chances[layout.rows]
     return steps
-
-
-def _step_number(value: object) -> int:
-    """Convert a cell of the step column to an integer; times and other values are refused with advice."""
-    try:
-        return integer(value)
-    except MissingValueError:
-        raise
-    except ValueError:
-        raise ValueError(f"{_text(value)!r} is not a step number. {NUMBER_STEPS}") from None
 
 
 def _positive(value: object) -> int:

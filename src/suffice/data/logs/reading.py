@@ -18,6 +18,7 @@ from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet, Value, smallest_ui
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import KNOWN, Columns, find_columns, roles_of, text_columns
 from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest, HasEncoder
+from suffice.data.encoding.kinds import ColumnRequest
 from suffice.data.encoding.tables import Coded, LogTable, V
 from suffice.data.ends import Ends, decide_ends, ends_of
 from suffice.data.episodes import Episodes
@@ -32,10 +33,11 @@ from suffice.data.logs.placement import (
     read_propensities,
     read_weights,
 )
+from suffice.data.logs.problems import REPORTED, all_problems
 from suffice.data.logs.schema import read_schema
 from suffice.data.logs.sources import open_table
 from suffice.data.report import CutReward, ReadReport
-from suffice.errors import SettingsError, is_whole, parameter
+from suffice.errors import LogError, SettingsError, is_whole, parameter
 from suffice.kernels.array_types import Codes, Int64, Mask
 
 MANY_VALUES = 50  # distinct values of a numeric column above which bins are advised
@@ -50,7 +52,7 @@ class ReadOptions:
     schema: Alphabet | None = None
     drop_truncated: bool = False
     max_values: int = 1000
-    first_step: int | None = None  # 0 or 1; None: the smallest step of the log
+    one_of_several: bool = False  # whether other logs are read too, which may have the first rows of an episode
     in_pieces: bool = False  # whether this is one piece, so that notes on values wait for all pieces
     room: int | None = None  # cells [H+1, N] that fit into memory
     ends: Ends = "auto"  # how shorter episodes end, if no column marks it
@@ -184,9 +186,20 @@ def flat_table(opened: LogTable, how: ReadOptions) -> tuple[LogTable, Columns, t
 
 
 def read_table(opened: LogTable, how: ReadOptions) -> tuple[Episodes, ReadReport]:
-    """Read the episodes of an open log."""
+    """Read the episodes of an open log; an error lists all of its problems."""
     table, columns, notes = flat_table(opened, how)
-    rows = place_rows(table, columns, how.first_step)
+    try:
+        return _read_flat(table, columns, notes, how)
+    except LogError as error:
+        if type(error) not in REPORTED or how.in_pieces:
+            raise
+        raise all_problems(error, table, columns, how.encoder, how.max_values) from error
+
+
+def _read_flat(
+    table: LogTable, columns: Columns, notes: tuple[str, ...], how: ReadOptions
+) -> tuple[Episodes, ReadReport]:
+    rows = place_rows(table, columns, how.one_of_several)
     layout = lay_out(table, rows, how.horizon, columns, how.drop_truncated, how.room)
     weight = read_weights(table, columns.weight, rows) if columns.weight else None
     counts = _counts(rows, layout, weight)
@@ -196,14 +209,17 @@ def read_table(opened: LogTable, how: ReadOptions) -> tuple[Episodes, ReadReport
     weight = None if weight is None else weight[layout.episodes]
     group = read_groups(table, columns.group, rows)[layout.episodes] if columns.group else None
     episodes = Episodes.from_steps(alphabet, *steps, weight, how.schema is not None, layout.length, group)
-    report = _report(encoder, rows, layout, encoded, (*table.notes, *notes))
+    report = _report(encoder, rows, layout, encoded, (*table.notes, *notes, *rows.notes))
     if not how.in_pieces:
         decided, ends = decide_ends(episodes, how.ends, marks_ends(columns))
         assert isinstance(decided, Episodes), "the episodes were read into memory"
         episodes, report = decided, replace(report, ends=ends)
         values = {columns.action or "": encoded.action, **encoded.features}
         by_column = {name: column.values for name, column in values.items()}
-        on_values = notes_on_values(by_column, len(rows.step), columns.action)
+        on_values = (
+            *notes_on_values(by_column, len(rows.step), columns.action),
+            *notes_on_groups(how.encoder.by_column(columns), encoder),
+        )
         report = replace(report, notes=(*report.notes, *on_values, *report.lost.notes(layout.horizon)))
     if columns.propensity:
         report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
@@ -240,6 +256,26 @@ def notes_on_values(values: Mapping[str, Collection[Value]], rows: int, action: 
             )
         elif not words:
             yield f"column {name!r} has {len(column)} distinct numbers, each a separate symbol. Try {bins}"
+
+
+def notes_on_groups(requests: Mapping[str, ColumnRequest], encoder: Encoder) -> Iterator[str]:
+    """Yield notes on columns that were grouped although the caller did not ask for it."""
+    for name, kind in encoder.kinds.items():
+        if name in requests:
+            continue
+        bins = encoder.bins.get(name)
+        if bins is None:
+            yield f"column {name!r} has many values; those that are rare count as one"
+        elif name == encoder.columns.reward:
+            yield (
+                f"column {name!r} has many rewards, grouped into {len(bins.edges) + 1}; each counts the mean of its "
+                f"group. Other groups: {parameter('bins', {name: 4})}"
+            )
+        else:
+            yield (
+                f"column {name!r} has many numbers, grouped into {len(kind.legend())} ranges with equally many rows. "
+                f"Other ranges: {parameter('bins', {name: 8})}"
+            )
 
 
 def _cut_reward(rows: RowPositions, layout: GridLayout, encoded: Encoded) -> CutReward:

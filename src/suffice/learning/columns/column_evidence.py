@@ -82,7 +82,7 @@ class EvidenceTables:
         each = (most + np.log(np.mean(np.exp(together - most), axis=1, keepdims=True)))[:, 0]
         table = int(together.max(axis=1).argmax())
         best = float(edges[int(together[table].argmax())])
-        return ColumnEvidence(feature.with_cut(best), self._mean(each), table)
+        return ColumnEvidence(feature.with_cut(best).apart_from_missing(log), self._mean(each), table)
 
     def example(self, table: int, codes: Codes, values: int) -> Example | None:
         """Return the clearest difference between two values of a column in a table."""

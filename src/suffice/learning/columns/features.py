@@ -9,6 +9,7 @@ import numpy as np
 
 from suffice.data.alphabet import smallest_uint
 from suffice.data.columnar import ColumnarLog
+from suffice.data.encoding.binning import LOWEST
 from suffice.data.episodes import Episodes
 from suffice.kernels.array_types import Codes, Float, Mask
 
@@ -24,6 +25,11 @@ class Feature(NamedTuple):
     def with_cut(self, cut: float) -> Feature:
         """Return the feature with one more cut."""
         return Feature(self.column, tuple(sorted({*(self.cuts or ()), cut})))
+
+    def apart_from_missing(self, log: ColumnarLog) -> Feature:
+        """Return the feature with a range of their own for missing numbers, if there are some."""
+        numbers = log.column(self.column).numbers
+        return self.with_cut(LOWEST) if numbers is not None and numbers.min() == -np.inf else self
 
 
 class Part(NamedTuple):
@@ -68,11 +74,14 @@ def parts_of(log: ColumnarLog, feature: Feature) -> list[Part]:
 
 def _part(numbers: Float, inside: Mask) -> Part:
     within = np.sort(numbers[inside])
-    if not len(within):
+    missing = int(np.searchsorted(within, -np.inf, side="right"))
+    known = within[missing:]
+    if not len(known):
         return Part(np.full(numbers.shape, -1, np.int16), np.zeros(0))
-    places = np.arange(1, RANGES) * len(within) // RANGES
-    edges = np.unique(within[places])
-    edges = edges[edges > within[0]]
+    places = np.arange(1, RANGES) * len(known) // RANGES
+    edges = np.unique(known[places])
+    edges = edges[edges > known[0]]
+    edges = np.concatenate([[LOWEST], edges]) if missing else edges
     codes = np.searchsorted(edges, numbers, side="right").astype(np.int16)
     codes[~inside] = -1
     return Part(codes, edges)

@@ -206,7 +206,7 @@ def _halved(log: ColumnarLog, feature: Feature) -> Feature | None:
     if feature.cuts is None:
         return feature
     parts = parts_of(log, Feature(feature.column, ()))
-    return Feature(feature.column, (float(parts[0].edges[len(parts[0].edges) // 2]),)) if parts else None
+    return Feature(feature.column).with_cut(float(parts[0].edges[len(parts[0].edges) // 2])) if parts else None
 
 
 def _best(candidates: Sequence[Candidate]) -> Candidate | None:

@@ -1,0 +1,90 @@
+"""Any value: missing values, many values, and rewards with many values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suffice.data.encoding.binning import LOWEST, Bins
+from suffice.data.encoding.encoder import Encoder
+from suffice.data.encoding.grouping import OTHERS, REWARDS, Frequent
+from suffice.data.episodes import Episodes
+from suffice.data.logs.reading import read_log
+from suffice.errors import LogError
+
+
+def log_of(n: int = 2000, **columns: Any) -> dict[str, Any]:
+    """Return a log of n episodes of one decision."""
+    rng = np.random.default_rng(3)
+    log = {"episode": np.arange(n), "step": np.zeros(n, int), "action": rng.integers(0, 2, n)}
+    return log | {"reward": rng.integers(0, 2, n)} | columns
+
+
+def encoder_of(episodes: Episodes) -> Encoder:
+    assert episodes.report is not None
+    return episodes.report.encoder
+
+
+@pytest.mark.parametrize("nothing", [None, "", float("nan")])
+def test_read_log_gives_missing_values_a_symbol_of_their_own(nothing: Any) -> None:
+    values = ["a", nothing] * 5 if nothing == "" else [1.5, nothing] * 5
+    episodes = read_log(log_of(10, o=values))
+    assert [observation[0] for observation in episodes.alphabet.observations] == [values[0], "missing"]
+    assert encoder_of(episodes).encode_observation({"o": nothing}) == ("missing",)
+    assert encoder_of(episodes).encode_observation((None,)) == ("missing",)
+
+
+@pytest.mark.parametrize("bins", [4, [0.25, 0.5, 0.75], "4:width"])
+def test_bins_hold_missing_values_apart(bins: Any) -> None:
+    numbers = np.linspace(0, 1, 2000)
+    missing = np.arange(2000) % 10 == 0
+    episodes = read_log(log_of(o=np.where(missing, np.nan, numbers)), bins={"o": bins})
+    encoder = encoder_of(episodes)
+    kind = encoder.bins["o"]
+    assert kind.edges[0] == LOWEST and len(kind.edges) == 4
+    assert encoder.legend("o")[0] == "missing" and encoder.legend("o")[1].startswith("below 0.2")
+    codes = [episodes.alphabet.observations[int(code) - 1][0] for code in episodes.letters[episodes.word[0], 1]]
+    assert sorted(codes) == sorted(np.where(missing, 0, 1 + np.searchsorted(kind.edges[1:], numbers, side="right")))
+    assert [kind.encode_value(value, "o") for value in (None, math.nan, -5.0, 0.3, 7)] == [0, 0, 1, 2, 4]
+
+
+def test_bins_without_missing_values_refuse_them_later() -> None:
+    like = read_log(log_of(o=np.linspace(0, 1, 2000)), bins={"o": 4}).report
+    with pytest.raises(LogError, match="row 2, column 'o': the observation is missing"):
+        read_log(log_of(3, o=[0.5, None, 0.2]), like=like)
+    with pytest.raises(LogError, match="o: nan is not a finite number"):
+        Bins((1.0,)).encode_value(math.nan, "o")
+
+
+def test_read_log_groups_rare_values_of_text_and_keeps_the_frequent_ones() -> None:
+    words = [f"word {i}" if i % 2 else "the" for i in range(4000)]
+    episodes = read_log(log_of(4000, o=words))
+    assert encoder_of(episodes).kinds == {"o": Frequent(("the",))}
+    assert {observation[0] for observation in episodes.alphabet.observations} == {"the", OTHERS}
+    assert encoder_of(episodes).encode_observation("unheard of") == (OTHERS,)
+    assert episodes.report is not None
+    assert "column 'o' has many values; those that are rare count as one" in episodes.report.notes
+    again = Encoder.from_data(encoder_of(episodes).to_data())
+    assert again.kinds == encoder_of(episodes).kinds
+
+
+def test_read_log_divides_numbers_with_too_many_values_into_ranges() -> None:
+    episodes = read_log(log_of(o=np.linspace(0, 1, 2000)))
+    counts = np.bincount(episodes.letters[episodes.word[0], 1])[1:]
+    assert len(counts) == 16 and counts.max() - counts.min() <= 2
+
+
+def test_read_log_groups_many_rewards_and_preserves_their_mean() -> None:
+    rng = np.random.default_rng(5)
+    rewards = np.where(rng.random(2000) < 0.6, 0.0, rng.exponential(10, 2000))
+    episodes = read_log(log_of(o=[1] * 2000, reward=rewards))
+    found = episodes.letters[episodes.word[1], 2]
+    levels = np.array(episodes.alphabet.rewards)
+    assert levels[found].mean() == pytest.approx(rewards.mean())
+    assert 4 <= len(levels) <= REWARDS + 2
+    kind = encoder_of(episodes).bins["reward"]
+    assert ((levels[found] == 0) == (np.sort(rewards)[np.argsort(np.argsort(rewards))] == 0)).mean() > 0.5
+    assert kind.levels[int(np.searchsorted(kind.edges, 0.0, side="right"))] == 0, "the frequent reward 0 is exact"
