@@ -307,7 +307,7 @@ MISTAKES = [
     ("simulate t-maze -o b.csv", "simulate: --episodes is missing. Usage: suffice simulate DOMAIN"),
     (
         "simulate t-maze --episodes 5 -o b.txt",
-        "b.txt: the file type is not known. Use a Parquet, Arrow, CSV, TSV or JSON lines file, whose name ends in .parquet",
+        "b.txt: the file type is not known. Use a Parquet, Arrow, CSV, TSV or JSON lines file, whose name ends in",
     ),
     ("simulate t-maze --episodes 5 -o nowhere/b.csv", "there is no folder nowhere"),
     ("simulate t-maze --episodes 1000000000000 -o nowhere/b.csv", "there is no folder nowhere"),  # likewise
