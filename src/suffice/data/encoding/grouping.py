@@ -50,7 +50,7 @@ class Frequent(ColumnEncoder):
         return Coded(np.array([place[symbol] for symbol in symbols])[coded.codes], tuple(place))
 
     def encode_value(self, value: Any, name: str) -> Value:
-        """Return the value itself if it is frequent."""
+        """Return the value itself if it is frequent, else the common symbol."""
         symbol = CATEGORY.encode_value(value, name)
         return symbol if symbol in self.groups else OTHERS
 
