@@ -130,8 +130,8 @@ def test_controller_on_automaton_keeps_behaviour_on_unseen_histories_and_recover
     noisy = TMaze(noise=True).model(5).alphabet
     policy = Controller.on_automaton(learned, noisy, backward_induction(learned).actions)
     assert chances_after(policy, CUE) == {"E": 1}
-    assert chances_after(policy, CUE, "E", (1, 1, 1)) == {"E": 1}  # unseen; the log went east at that step
-    assert chances_after(policy, CUE, "E", (1, 1, 1), "E", CORRIDOR) == {"N": F(1, 2), "S": F(1, 2)}  # still unseen
+    assert chances_after(policy, CUE, "E", (1, 1, 1)) == {"E": 1}  # a new combination, which leads to the corridor
+    assert chances_after(policy, CUE, "E", (1, 1, 1), "E", CORRIDOR) == {"N": 1}  # so that the cue is not forgotten
     assert set(chances_after(policy, CUE, "E", (1, 1, 1), "E", JUNCTION).values()) == {1}  # back on the plan
     assert chances_after(policy, CUE, *["E", CORRIDOR] * 5) == dict.fromkeys("ENSW", F(1, 4))  # beyond the horizon
 

@@ -1,19 +1,22 @@
 """Track the state of an automaton along any history, including histories that are not in the log.
 
 A history that leaves the automaton continues in the most similar state: the one that its last action and observation
-most often led to at that step. If they never occurred at that step, the history is *lost*: it is in a special place for
-the step, where the policy chooses as the log did at that step, until a known action and observation lead back.
+most often led to at that step. If they never occurred at that step, and the observation has several columns of which
+some have a known value, a decision tree over the columns, fitted to the transitions of the state under this action,
+predicts the next state (`transition_trees`). Otherwise the history is *lost*: it is in a special place for the step,
+where the policy chooses as the log did at that step, until a known action and observation lead back.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from suffice.automata.histories import Symbol
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
-from suffice.data.alphabet import PAD
+from suffice.automata.transition_trees import TransitionTree
+from suffice.data.alphabet import PAD, STOP, Value
 from suffice.data.episodes import Episodes
 from suffice.data.memory_limit import require_memory
 from suffice.kernels.array_types import Int32, Int64
@@ -28,6 +31,9 @@ class StateTracker:
     layer: Int64  # [P] the layer of each place
     astray: Int32  # [P] the place after any other symbol
     known: dict[Symbol, int]  # numbers of the automaton's symbols
+    by_action: dict[Value | None, Int64]  # numbers of the symbols of each action that have an observation
+    values: tuple[frozenset[Value], ...]  # of each column
+    trees: dict[tuple[int, Value | None], TransitionTree | None] = field(default_factory=dict)  # made when needed
 
     @classmethod
     def of(cls, rdp: RDP) -> StateTracker:
@@ -35,7 +41,14 @@ class StateTracker:
         layer = np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))])
         lost = rdp.n_states + np.minimum(layer + 1, len(rdp.layers) - 1)  # the last one leads to itself
         like = np.concatenate([rdp.most_like(), np.full((1, len(rdp.symbols)), UNSEEN, np.int32)])
-        return cls(rdp, like, layer, lost.astype(np.int32), {rdp.symbol(y): y for y in range(len(rdp.symbols))})
+        known = {rdp.symbol(y): y for y in range(len(rdp.symbols))}
+        by_action: dict[Value | None, list[int]] = {}
+        for (action, observation), y in known.items():
+            if observation is not None:
+                by_action.setdefault(action, []).append(y)
+        examples = {action: np.array(symbols, np.int64) for action, symbols in by_action.items()}
+        values = tuple(frozenset(column) for column in zip(*rdp.alphabet.observations, strict=True))
+        return cls(rdp, like, layer, lost.astype(np.int32), known, examples, values)
 
     @property
     def following(self) -> Int32:
@@ -52,6 +65,14 @@ class StateTracker:
         places = np.arange(len(self.astray))
         return self.next_places(places, np.full(len(places), y))
 
+    def places_after(self, symbol: Symbol) -> Int32:
+        """Return [P] the place after an action and an observation in each place, known or not."""
+        y = self.known.get(symbol)
+        places = self.astray.copy() if y is None else self.after_symbol(y)
+        for place in np.flatnonzero(places == self.astray)[: self.rdp.n_states].tolist():
+            places[place] = self.after(place, symbol)
+        return places
+
     def next_places(self, place: Int32 | Int64, symbol: Int64) -> Int32:
         """Return [N] the places after symbols [N] in places [N]; UNSEEN is a symbol that the automaton lacks."""
         states = self.rdp.n_states
@@ -63,11 +84,38 @@ class StateTracker:
     def after(self, place: int, symbol: Symbol) -> int:
         """Return the place after an action and an observation."""
         y = self.known.get(symbol)
-        if y is None:
-            return int(self.astray[place])
-        found = int(self.rdp.tau[place, y]) if place < self.rdp.n_states else UNSEEN
-        found = int(self.like[self.layer[place], y]) if found == UNSEEN else found
+        found = UNSEEN
+        if y is not None:
+            found = int(self.rdp.tau[place, y]) if place < self.rdp.n_states else UNSEEN
+            found = int(self.like[self.layer[place], y]) if found == UNSEEN else found
+        found = self.predict(place, symbol) if found == UNSEEN else found
         return int(self.astray[place]) if found == UNSEEN else found
+
+    def predict(self, place: int, symbol: Symbol) -> int:
+        """Return the state after a combination of values that was not seen in a state, or UNSEEN."""
+        action, observation = symbol
+        symbols = self.by_action.get(action)
+        if observation is None or len(observation) < 2 or symbols is None or place >= self.rdp.n_states:
+            return UNSEEN
+        if not any(value in known for value, known in zip(observation, self.values, strict=True)):
+            return UNSEEN
+        if (place, action) not in self.trees:
+            self.trees[place, action] = self._tree(place, symbols)
+        tree = self.trees[place, action]
+        return UNSEEN if tree is None else tree.predict(observation)
+
+    def _tree(self, place: int, symbols: Int64) -> TransitionTree | None:
+        """Fit a tree to the transitions of a state with some symbols; None if it has none."""
+        rdp = self.rdp
+        following = np.asarray(rdp.tau[place, symbols])
+        seen = following != UNSEEN
+        if not seen.any():
+            return None
+        letters = np.flatnonzero(rdp.counts[place])
+        taken = np.bincount(rdp.symbol_of_letter()[letters], rdp.counts[place][letters], len(rdp.symbols))
+        codes = rdp.symbols[symbols[seen], 1]
+        examples = [rdp.alphabet.observations[code - STOP - 1] for code in codes]
+        return TransitionTree(examples, following[seen], taken[symbols[seen]].astype(np.int64))
 
     def along(self, episodes: Episodes) -> Int32:
         """Return [H+1, N], the place after each step of logged episodes."""
@@ -77,13 +125,26 @@ class StateTracker:
         place = np.zeros(episodes.n, np.int32)
         places = np.empty(episodes.word.shape, np.int32)
         for t, word in enumerate(episodes.word):
-            places[t] = place = self.next_places(place, known[word])
+            after = self.next_places(place, known[word])
+            lost = np.flatnonzero(after == self.astray[place])
+            if len(lost):
+                pairs, which = np.unique(np.stack([place[lost], word[lost]]), axis=1, return_inverse=True)
+                found = [self.after(int(p), symbols[letter]) for p, letter in pairs.T]
+                after[lost] = np.array(found)[which.reshape(-1)]
+            places[t] = place = after
         return places
 
     def was_seen(self, place: int, symbol: Symbol) -> bool:
         """Return whether the automaton has a transition from this place with this symbol."""
         y = self.known.get(symbol)
         return y is not None and place < self.rdp.n_states and self.rdp.tau[place, y] != UNSEEN
+
+    def is_known(self, place: int, symbol: Symbol) -> bool:
+        """Return whether a transition was seen, or is predicted by others of the state for a new combination."""
+        if symbol in self.known or symbol[1] is None:
+            return self.was_seen(place, symbol)
+        values = zip(symbol[1], self.values, strict=True)
+        return all(value in known for value, known in values) and self.predict(place, symbol) != UNSEEN
 
     def choices(self, actions: Int64) -> Int64:
         """Return [P, A], weights with which each action is chosen in each place; a row of zeros if nothing is known.

@@ -37,18 +37,22 @@ def columns_text(about: Header) -> str:
     if (more := len(observed) - MOST_LISTED) > 0:
         listed.append(f"and {more} more")
     role_of = {about.encoder.roles.get(role, role): role for role in ("action", "reward")}
-    for name in about.encoder.kinds:
-        if name not in observed:
-            listed.append(f"{role_of.get(name, 'column')} {_column_text(about, name)}")
-    text, others = ", ".join(listed), len(ignored_columns(about))
+    binned = [name for name in about.encoder.kinds if name not in observed]
+    roles = [f"{role_of.get(name, 'column')} {name} ({_bins_text(about, name)})" for name in binned]
+    others = len(ignored_columns(about))
     if not found:
+        text = ", ".join([*listed, *roles])
         return f"{text or 'none'}; {others} others are not used" if others else text
     if found.kept_all:
-        return f"{text} (all are kept: values are few)"
-    rest = f"; {others} other{'s do' if others > 1 else ' does'} not" if others else ""
+        return "; ".join([f"{', '.join(listed)} (all are kept: values are few)", *roles])
+    rest = [f"{others} other{'s do' if others > 1 else ' does'} not"] if others else []
     if not observed:
-        return f"none of {others} matters for rewards"
-    return f"{text} matter{'s' if len(observed) == 1 else ''}{rest}"
+        return "; ".join([f"none of {others} matters for rewards", *roles])
+    return "; ".join([f"{', '.join(listed)} matter{'s' if len(observed) == 1 else ''}", *rest, *roles])
+
+
+def _bins_text(about: Header, name: str) -> str:
+    return f"{len(about.encoder.kinds[name].get('edges', ())) + 1} bins"
 
 
 def _column_text(about: Header, name: str) -> str:
@@ -60,7 +64,7 @@ def _column_text(about: Header, name: str) -> str:
         return f"{name} ({what})" if what else name
     cuts = [edge for edge in edges if edge != LOWEST]
     listed = ", ".join(f"{edge:g}" for edge in cuts[:3]) + (" …" if len(cuts) > 3 else "")
-    how = f"{len(edges) + 1} bins" if not found else f"cut at {listed}" if cuts else "missing or not"
+    how = _bins_text(about, name) if not found else f"cut at {listed}" if cuts else "missing or not"
     return f"{name} ({how}{', ' + what if what else ''})"
 
 

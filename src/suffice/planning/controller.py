@@ -161,10 +161,7 @@ class Controller:
 
         def follow(action: Value | None) -> Int32:
             """Return [M, O], the next memory after an action and each observation."""
-            columns = [
-                memory.astray if (y := memory.known.get((action, o))) is None else memory.after_symbol(y) for o in seen
-            ]
-            return np.stack(columns, axis=1)
+            return np.stack([memory.places_after((action, o)) for o in seen], axis=1)
 
         def chances(row: Sequence[int]) -> Chances:
             times = dict(zip(known, row, strict=True))

@@ -5,8 +5,9 @@
     action = policy.act(observation)                     # take the action, pass the next observation, and so on
     policy.observe(action_taken, observation); policy.act()  # if someone else chose the last action
 
-A policy does not fail on a history that is not in the log (see `StateTracker`); it counts such steps in `fallbacks`. It
-warns once about an observation that the model does not know, or refuses it if `strict`, and once beyond the horizon.
+A policy does not fail on a history that is not in the log (see `StateTracker`): known values in a new combination lead
+where the transitions of the state predict; other steps fall back and are counted in `fallbacks`. It warns once about a
+value that the model does not know, or refuses what it does not know if `strict`, and warns once beyond the horizon.
 """
 
 from __future__ import annotations
@@ -230,7 +231,7 @@ class Policy:
             seen = self._recognised(seen)
         symbol = (done, seen)
         self.steps, self._observed = self.steps + 1, self._observed + 1
-        self.fallbacks += not self.memory.was_seen(self._place, symbol)
+        self.fallbacks += not self.memory.is_known(self._place, symbol)
         self._place, self._action = self.memory.after(self._place, symbol), None
 
     def _recognised(self, seen: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -238,7 +239,7 @@ class Policy:
         if not self._known:
             self._known.append(KnownValues(self.alphabet, self.encoder.kinds))
         seen = self._known[0].convert(seen)
-        problem = self._known[0].problem(seen)
+        problem = self._known[0].problem(seen, combinations=self.strict)
         if problem is not None and self.strict:
             raise LogError(f"{problem} Pass observations as they were logged, or make the policy with strict=False.")
         if problem is not None:

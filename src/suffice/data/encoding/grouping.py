@@ -1,4 +1,4 @@
-"""Columns with many values: frequent values and one group for the rest, ranges of rewards, and identifiers.
+"""Encoding of columns with many values: frequent values and one group for the rest, ranges of rewards, identifiers.
 
 `Frequent` is the fitted encoder of a column of categories with many values. `group` chooses how a column is encoded
 that has more values than an alphabet should have.

@@ -30,8 +30,11 @@ class KnownValues:
         features = zip(observation, self._values, self._names, strict=True)
         return tuple([value if name in self._fixed else _converted(value, known) for value, known, name in features])
 
-    def problem(self, observation: Observation) -> str | None:
-        """Describe why an observation is not known, in one line; None if it is."""
+    def problem(self, observation: Observation, *, combinations: bool = True) -> str | None:
+        """Describe why an observation is not known, in one line; None if it is.
+
+        Without `combinations` it is enough that each value is known.
+        """
         if observation in self._whole:
             return None
         for value, known, name in zip(observation, self._values, self._names, strict=True):
@@ -39,7 +42,11 @@ class KnownValues:
                 listed = ", ".join(map(_shown, list(known)[:NAMED_VALUES]))
                 more = f" and {len(known) - NAMED_VALUES:,} more" if len(known) > NAMED_VALUES else ""
                 return f"{name}: {_shown(value)} is not known to the model. Its values are {listed}{more}."
-        return f"observation {_shown(observation)}: the model knows these values, but not together."
+        return (
+            f"observation {_shown(observation)}: the model knows these values, but not together."
+            if combinations
+            else None
+        )
 
 
 def _converted(value: Value, known: Mapping[Value, Value]) -> Value:

@@ -107,7 +107,7 @@ class AutomatonState(gymnasium.Wrapper[dict[str, Any], Any, Any, Any], RecordCon
         return self._show(observation), reward, terminated, truncated, info
 
     def _follow(self, symbol: Symbol) -> None:
-        self.fallbacks += not self._memory.was_seen(self._place, symbol)
+        self.fallbacks += not self._memory.is_known(self._place, symbol)
         self._place = self._memory.after(self._place, symbol)
 
     def _show(self, observation: Any) -> dict[str, Any]:
