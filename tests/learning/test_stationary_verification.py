@@ -10,10 +10,18 @@ import numpy as np
 import pytest
 
 from oracle import stationary as oracle
+from suffice.automata.rdp import RDP, UNSEEN
+from suffice.data.alphabet import STOP
+from suffice.data.sampling import shuffled_sample
+from suffice.domains.tasks.cheese import Cheese
+from suffice.domains.tasks.cookie import Cookie
+from suffice.domains.tasks.enemy_corridor import EnemyCorridor
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.learning.adact_h import Settings
+from suffice.learning.stationary import learner
 from suffice.learning.stationary.labels import PointerLog
 from suffice.learning.stationary.learner import learn_stationary
+from suffice.learning.stationary.pointers import FEWEST_COMPARED
 from suffice.learning.stationary.reference import completed, last_observation
 from suffice.learning.stationary.verification import Growing, evidence_of_transitions
 from support.stationary_logs import CENSORED, DOMAINS, log, one_round, spelled
@@ -97,3 +105,35 @@ def test_learn_stationary_has_the_states_of_nested_logs(seed: int) -> None:
         part = episodes.columns(np.arange(n))
         found = learn_stationary(part)
         assert found.rdp.n_states == 11
+
+
+def internal(rdp: RDP) -> Any:
+    """Return the transitions of a learned automaton as the learner numbers states: start, end, others."""
+    ends = np.flatnonzero(rdp.symbols[:, 1] == STOP)
+    has_end = bool((rdp.tau[:, ends] == rdp.n_states - 1).any())
+    kept = np.array([0, *range(2, rdp.n_states + 1 - has_end), *([1] if has_end else [])])
+    tau = np.full((rdp.n_states + 1 - has_end, len(rdp.symbols)), UNSEEN, np.int32)
+    tau[kept] = np.where(rdp.tau == UNSEEN, UNSEEN, kept[rdp.tau])
+    tau[:, ends] = 1
+    return tau
+
+
+MERGED = [
+    *((seed, Settings(delta=0.2)) for seed in (1, 2, 4, 5, 7, 8)),
+    *(((domain, 1500, horizon), Settings()) for domain, horizon in ((Cheese(), 8), (TMaze(length=2), 7))),
+    ((EnemyCorridor(), 600, 10), Settings(delta=0.05)),
+    ((Cookie(), 3000, 9), Settings(delta=0.05)),
+]
+
+
+@pytest.mark.parametrize(("case", "settings"), MERGED, ids=str)
+def test_no_merge_that_stays_is_decided(case: Any, settings: Settings) -> None:
+    """On all episodes every transition is below the threshold against its target, and no listed merge is above it."""
+    episodes = log(case)
+    found = learn_stationary(episodes, settings)
+    order = np.random.default_rng(learner.ORDER_SEED)
+    steps = PointerLog.of(shuffled_sample(episodes, episodes.n, order, 1))
+    _, n, evidence = evidence_of_transitions(steps, internal(found.rdp))
+    assert evidence[n >= FEWEST_COMPARED].max(initial=-math.inf) < -math.log(settings.delta)
+    merged = [d.placement for d in found.decisions if not d.placement.promoted and d.placement.distance is not None]
+    assert all(p.threshold is not None and p.distance < p.threshold for p in merged)

@@ -1,8 +1,9 @@
 """All learners of experiments, by name.
 
 1,1,1/paper  conjunctions/fisher  adaptive/fisher  prefixes/paper  sketch/paper    AdaCT-H: family or metric, bound
-layers                                         `suffice learn`: conjunctions, Fisher's test and refinement
-stationary                                                                        `suffice learn --stationary`
+default                                                         `suffice learn`, which chooses the memory by data
+layers                         `suffice learn --stationary no`: conjunctions, Fisher's test and refinement
+stationary                                                                    `suffice learn --stationary yes`
 aalpy/0.05  aalpy/auto/closed  aalpy-gsm/0.5                       ALERGIA with its eps; for closed, see `peers`
 flexfringe/likelihood-ratio  flexfringe/css/closed                                    FlexFringe by heuristic
 """
@@ -13,11 +14,12 @@ from typing import Final
 
 from suffice.data.episodes import Episodes
 from suffice.lab.learner import LearnerKind, LearnerResult, Task
-from suffice.lab.our_learners import ADACT_H, LAYERS, STATIONARY
+from suffice.lab.our_learners import ADACT_H, DEFAULT, LAYERS, STATIONARY
 from suffice.lab.peers.alergia import AALPY, AALPY_GSM
 from suffice.lab.peers.flexfringe import FLEXFRINGE
 
 LEARNERS: Final = {  # by the first part of their names; all other names belong to AdaCT-H
+    "default": DEFAULT,
     "layers": LAYERS,
     "stationary": STATIONARY,
     "aalpy": AALPY,

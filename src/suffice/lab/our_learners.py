@@ -14,12 +14,16 @@ from suffice.errors import SettingsError, alternatives
 from suffice.evidence.bounds import BOUNDS
 from suffice.evidence.statistic import Statistic, StatisticOptions
 from suffice.evidence.tables import STATISTICS
+from suffice.files.checkpoints import NO_CHECKPOINT
 from suffice.kernels.array_types import Mask
 from suffice.lab.learner import LearnerKind, LearnerResult, Task
 from suffice.lab.resources import measure
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.layers import learn_layers
+from suffice.learning.memories import silently
 from suffice.learning.stationary.learner import learn_stationary
+from suffice.planning.memory_plans import PlanMaker, chosen_kinds
+from suffice.planning.planner import Planning
 
 WARM_UP: Final = 10_000  # episodes of a first run, which compiles all kernels
 
@@ -62,6 +66,18 @@ def _stationary(task: Task) -> LearnerResult:
     return found._replace(sure=_with_sequel(found.rdp, task.episodes))
 
 
+def _default(task: Task) -> LearnerResult:
+    """Choose the memory by held-out episodes, and learn it from all."""
+    found = run_ours(_learn_chosen, task.episodes, Settings(delta=task.delta))
+    return found._replace(sure=_with_sequel(found.rdp, task.episodes)) if found.rdp.stationary else found
+
+
+def _learn_chosen(episodes: Episodes, settings: Settings) -> Learned:
+    maker = PlanMaker(settings, Planning(), np.random.default_rng(0))
+    kinds = chosen_kinds(episodes, maker, "auto", True, silently).kinds
+    return maker.first_that_fits(kinds, episodes, silently, NO_CHECKPOINT)[1]
+
+
 def _with_sequel(rdp: RDP, episodes: Episodes) -> Mask:
     """Return which transitions [Q, Y] are taken before the last step; the targets of others are guesses.
 
@@ -79,3 +95,4 @@ def _with_sequel(rdp: RDP, episodes: Episodes) -> Mask:
 ADACT_H: Final = LearnerKind(_adact_h, cyclic=False)
 LAYERS: Final = LearnerKind(_layers, cyclic=False, has_settings=False)
 STATIONARY: Final = LearnerKind(_stationary, cyclic=True, has_settings=False)
+DEFAULT: Final = LearnerKind(_default, cyclic=True, has_settings=False)

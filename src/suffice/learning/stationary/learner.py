@@ -29,11 +29,12 @@ from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Criterion, Learned, Settings, for_groups
 from suffice.learning.merging import Decision, Placement
+from suffice.learning.stationary.division import verify
 from suffice.learning.stationary.labels import Labelling, PointerLog
 from suffice.learning.stationary.pointers import END, START, Choice, Edge, Round, RoundResult
 from suffice.learning.stationary.reference import AIC, completed, description, first_reference
 from suffice.learning.stationary.rounds import FoundRound, load_round, save_round
-from suffice.learning.stationary.verification import Levels, confirm, extend
+from suffice.learning.stationary.verification import Levels, extend
 
 OUTCOMES, E_VALUES = "outcomes", "e-values"  # metric and bound of a stationary automaton
 MOST_ROUNDS = 8
@@ -141,7 +142,8 @@ def _on_all(
 ) -> FoundRound:
     """Continue from the automaton of a sample with all episodes, and test every transition on all of them."""
     stride, steps = max(chosen.n // LABEL_SAMPLE, 1), PointerLog.of(chosen)
-    levels = Levels(_levels(settings), settings.cut * chosen.total)
+    independent = settings.dependence == 1 and chosen.weight is None and settings.cut == 0
+    levels = Levels(_levels(settings), settings.cut * chosen.total, independent)
 
     def resume(part: PointerLog, tau: Int32) -> RoundResult:
         labelling = Labelling(few, completed(tau), settings.memory)
@@ -150,7 +152,7 @@ def _on_all(
     candidates = []
     if not settings.strict:
         extended = extend(chosen, stride, found, resume) if stride > 1 else found
-        candidates = [confirm(steps, extended, levels)]
+        candidates = [verify(steps, extended, levels)]
         if stride == 1 or (chosen.n >= SAMPLE_FROM and len(candidates[0].tau) == len(extended.tau)):
             return candidates[0]
     last = load_round(kept, 0, few, chosen.total)
@@ -158,7 +160,7 @@ def _on_all(
         labelling = Labelling(few, completed(found.tau), settings.memory)
         last = FoundRound.of(steps, _round(steps, labelling, settings, {}, again=False))
         save_round(kept, 0, last)
-    candidates.append(last if settings.strict else confirm(steps, last, levels))
+    candidates.append(last if settings.strict else verify(steps, last, levels))
     return min(reversed(candidates), key=lambda c: description(steps, completed(c.tau), AIC))
 
 

@@ -39,6 +39,7 @@ class Levels:
 
     level: Callable[[int], float]
     least: float
+    exchangeable: bool = True  # episodes are independent, and each counts once
 
 
 class _Decided(NamedTuple):
@@ -62,7 +63,7 @@ def confirm(steps: PointerLog, found: FoundRound, levels: Levels) -> FoundRound:
         before = int(growing.tau[edge])
         split[edge] = Choice(*edge, n, Placement(growing.split(edge), True, False, before, evidence, threshold))
     depths = [*outcome.depths, *[DEPTH] * (len(growing.tau) - len(found.tau))]
-    choices = _replaced(outcome.choices, list(split.values()))
+    choices = replaced(outcome.choices, list(split.values()))
     return FoundRound(growing.tau, outcome._replace(choices=choices, tests=tests, depths=depths))
 
 
@@ -87,7 +88,7 @@ def extend(
         settle(part, more.tau, fixed | more.excluded),
         RoundResult(
             tau=more.tau,
-            choices=_replaced(choices, more.choices),
+            choices=replaced(choices, more.choices),
             tests=outcome.tests + more.tests,
             depths=outcome.depths + more.depths,
             apart={},
@@ -107,7 +108,7 @@ def _decided(edges: Int64, n: Int64, evidence: Float, levels: Levels, tests: lis
     return found
 
 
-def _replaced(choices: list[Choice], later: list[Choice]) -> list[Choice]:
+def replaced(choices: list[Choice], later: list[Choice]) -> list[Choice]:
     """Replace choices by later ones for the same transitions."""
     by_edge = {(c.state, c.symbol): c for c in (*choices, *later)}
     return list(by_edge.values())
@@ -132,12 +133,12 @@ class Growing:
 
     def evidence(self) -> tuple[Int64, Int64, Float]:
         """Return the transitions [E, 2] whose target others lead to, their episodes, and ln E of a difference."""
-        edges = _joined(self._steps, self.tau)
+        edges = joined_transitions(self._steps, self.tau)
         if self._uses is not None:
             numbers = self._uses.numbers(edges)
             return edges, self._uses.n[numbers], self._uses.evidence()[numbers]
         tables, counts, evidence = self._tables(), [np.zeros(0, np.int64)], [np.zeros(0)]
-        for part in _parts(self.tau[tuple(edges.T)], max(1, MOST_BYTES // (24 * max(int(tables.begin[-1]), 1)))):
+        for part in parts_of(self.tau[tuple(edges.T)], max(1, MOST_BYTES // (24 * max(int(tables.begin[-1]), 1)))):
             uses = Uses(self._steps, self.tau, edges[part], tables)
             counts.append(uses.n)
             evidence.append(uses.evidence())
@@ -158,7 +159,7 @@ def evidence_of_transitions(steps: PointerLog, tau: Int32) -> tuple[Int64, Int64
     return Growing(steps, tau).evidence()
 
 
-def _joined(steps: PointerLog, tau: Int32) -> Int64:
+def joined_transitions(steps: PointerLog, tau: Int32) -> Int64:
     """Return the transitions [E, 2] whose target others lead to, in the order of their targets."""
     edges = np.argwhere((tau >= SPECIAL) & ~steps.ends())
     targets = tau[tuple(edges.T)]
@@ -166,7 +167,7 @@ def _joined(steps: PointerLog, tau: Int32) -> Int64:
     return edges[np.argsort(targets, kind="stable")][joined[np.sort(targets)]]
 
 
-def _parts(targets: Int32, most: int) -> list[slice]:
+def parts_of(targets: Int32, most: int) -> list[slice]:
     """Divide transitions, ordered by target, into parts of about `most` that keep each target's together."""
     ends = [*np.flatnonzero(np.diff(targets)) + 1, len(targets)]
     parts, begin = [], 0
