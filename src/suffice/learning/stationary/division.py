@@ -109,7 +109,7 @@ def _separated(steps: PointerLog, tau: Int32, ways: list[Edge]) -> Int32:
 
 
 def _differ(steps: PointerLog, tau: Int32, ways: list[Edge]) -> bool:
-    """Return whether outcomes after one of some transitions seem to differ from those after other ways to its target."""
+    """Return whether outcomes after some transitions seem to differ from those after other ways to their targets."""
     edges, _, evidence = evidence_of_transitions(steps, tau)
     return any(ln_e > 0 and (q, y) in ways for (q, y), ln_e in zip(edges.tolist(), evidence.tolist(), strict=True))
 
