@@ -159,9 +159,21 @@ def test_learn_chooses_columns_of_wide_logs_by_default(log, model):
     assert by_default.encoder == model.encoder and by_default.about.columns_found == model.about.columns_found
 
 
-def test_learn_uses_all_columns_of_narrow_logs_by_default(log):
-    narrow = suffice.learn(without(log, "price", "noise1", "noise2", "noise3", "person"), stationary=True)
-    assert narrow.encoder.features == ("bit1", "noise0") and not narrow.about.columns_found
+def test_learn_uses_all_columns_of_clean_narrow_logs_by_default(tmp_path: Path):
+    """Redundant columns of a log with few observations do no harm, and stay."""
+    suffice.write_log(suffice.simulate(MAZE, 1200, 8, rng=0), tmp_path / "log.parquet")
+    narrow = suffice.learn(tmp_path / "log.parquet", stationary=True)
+    assert narrow.encoder.features == ("bit1", "bit2", "bit3") and not narrow.about.columns_found
+
+
+def test_learn_leaves_out_columns_of_narrow_logs_that_do_harm(log):
+    """Two irrelevant binary columns multiply a small alphabet by four."""
+    rng = np.random.default_rng(1)
+    noisy = without(log, "price", "noise0", "noise1", "noise2", "noise3", "person")
+    noisy |= {f"noise{i}": rng.integers(0, 2, len(log["step"])) for i in range(2)}
+    model = suffice.learn(noisy, stationary=True)
+    assert model.encoder.features == ("bit1",) and model.to_dict()["columns_ignored"] == ["noise0", "noise1"]
+    assert model.evaluate_in(MAZE, exact=True).policy.mean_return.value == pytest.approx(4)
 
 
 def test_learn_uses_all_columns_if_the_caller_bins_one(log):

@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 import suffice
 from suffice.data.loading import Data, refuse_for_workers
 from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.episode_sample import EpisodeSample
 from suffice.data.logs.pieces import Pieces
 from suffice.data.logs.reading import ReadOptions
 from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget
-from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed
+from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed, sample_distributed
 from suffice.engines.worker import Worker
 
 Accident = Callable[[int, int], str]  # number of the call, part → lose the worker "before" or "after" the call, or ""
@@ -91,14 +92,28 @@ class Here:
         refuse_for_workers(*logs)
 
     @contextmanager
-    def reading(self) -> Iterator[Callable[..., tuple[DistributedLog, ReadReport]]]:
-        def read(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[DistributedLog, ReadReport]:
-            cuts, pieces = self.cuts(dataset), Pieces.of(dataset, how, 64)
+    def reading(self) -> Iterator[HereReader]:
+        yield HereReader(self)
 
-            def make(part: int) -> Worker:
-                return self.worker(pieces, *cuts[part], 1 + part % 2, pickle.loads)
 
-            pool = FakePool(make, len(cuts), self.accident)
-            return read_distributed(dataset, how, room, pieces, pool, len(cuts))
+@dataclass(frozen=True)
+class HereReader:
+    """Reads logs by workers in this process; implements `streaming.ExternalReader`."""
 
-        yield read
+    engine: Here
+
+    def __call__(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[DistributedLog, ReadReport]:
+        pieces, pool, parts = self._hire(dataset, how)
+        return read_distributed(dataset, how, room, pieces, pool, parts)
+
+    def sample(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> EpisodeSample:
+        pieces, pool, parts = self._hire(dataset, how)
+        return sample_distributed(dataset, how, room, pieces, pool, parts)
+
+    def _hire(self, dataset: Dataset, how: ReadOptions) -> tuple[Pieces, FakePool, int]:
+        cuts, pieces = self.engine.cuts(dataset), Pieces.of(dataset, how, 64)
+
+        def make(part: int) -> Worker:
+            return self.engine.worker(pieces, *cuts[part], 1 + part % 2, pickle.loads)
+
+        return pieces, FakePool(make, len(cuts), self.engine.accident), len(cuts)

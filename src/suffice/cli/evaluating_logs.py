@@ -37,6 +37,6 @@ def evaluate_by(loaded: Model, name: str, log: str, options: LogOptions) -> LogE
     with waiting(f"Reading {log}"):
         episodes, report = read(log, options, loaded)
     same, names, cut = is_log_of(name, log), (name, log), report.cut > 0
-    held = find_held_out(loaded, episodes, report.propensities, same_log=same, cut=cut, names=names)
+    held = find_held_out(loaded, episodes, report.propensities, report.keys, same_log=same, cut=cut, names=names)
     with waiting("Evaluating"):
         return evaluate_held_out(loaded, held, names)

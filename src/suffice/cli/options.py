@@ -324,7 +324,8 @@ def read_logs(
         horizon = like.rdp.horizon
     try:
         chosen_by = columns_chosen_by(given, learning[0], like)
-        return read_for_learning(list(logs), replace(how, horizon=horizon), room, learning[1], chosen_by, like)
+        how = replace(how, horizon=horizon, held_out=learning[0].hold_out)
+        return read_for_learning(list(logs), how, room, learning[1], chosen_by, like)
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
             raise LogError(

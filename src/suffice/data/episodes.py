@@ -472,7 +472,9 @@ class Episodes:
         )
         return made if self.report is None else replace(made, report=self.report.resize(made.horizon, self))
 
-    def divide(self, share: float, rng: np.random.Generator) -> tuple[Episodes, Episodes, Int64]:
+    def divide(
+        self, share: float, rng: np.random.Generator, keys: UInt64 | None = None
+    ) -> tuple[Episodes, Episodes, Int64]:
         """Divide the episodes at random into two parts, which do not depend on the order of the episodes.
 
         Parameters
@@ -481,6 +483,8 @@ class Episodes:
             Share of the episodes in the second part, between 0 and 1.
         rng
             Random generator that chooses them.
+        keys
+            [N] hashes of the episodes, by which they are chosen. Default: those of their content.
 
         Returns
         -------
@@ -491,7 +495,7 @@ class Episodes:
         if self.group is not None:
             drawn = content.draw_groups(self.group, self.weight, share, rng)
             return self.columns(np.flatnonzero(~drawn)), self.columns(np.flatnonzero(drawn)), np.flatnonzero(drawn)
-        hashes, size = content.content_hashes(self), share_of(share, self.total)
+        hashes, size = content.content_hashes(self) if keys is None else keys, share_of(share, self.total)
         if self.weight is None:
             drawn = content.draw(hashes, size, rng)
             chosen = np.flatnonzero(drawn)

@@ -29,6 +29,7 @@ from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget, read_stored
 from suffice.data.whole_logs import read_whole
 from suffice.errors import LogError, SettingsError, parameter
+from suffice.kernels.array_types import UInt64
 
 Data = Any  # what `read_log` reads, Episodes, or a list or tuple of these
 Source = TypeVar("Source")
@@ -46,6 +47,7 @@ class Reading(NamedTuple):
     sizes: tuple[int, ...] = ()  # stored episodes of each log, if there are several
     found: Any = None  # evidence for and against columns, if they were chosen (`models.column_choice`)
     ends: LogEnds = NO_EARLY_ENDS  # how episodes end, of the first log in which that was assumed
+    keys: UInt64 | None = None  # [N] hashes of the content of all columns, by which episodes are held out
 
     @property
     def here(self) -> Episodes:
@@ -133,7 +135,9 @@ def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget 
 def of_report(episodes: Episodes, report: ReadReport) -> Reading:
     """Combine episodes with the report on reading them."""
     propensities, ids = report.propensities, report.ids
-    return Reading(episodes, report.encoder, report.notes, propensities, ids, report.cut, ends=report.ends)
+    return Reading(
+        episodes, report.encoder, report.notes, propensities, ids, report.cut, ends=report.ends, keys=report.keys
+    )
 
 
 def read_together(

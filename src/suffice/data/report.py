@@ -15,7 +15,7 @@ from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.ends import NO_EARLY_ENDS, LogEnds
-from suffice.kernels.array_types import Float, Int64
+from suffice.kernels.array_types import Float, Int64, UInt64
 
 if TYPE_CHECKING:
     from suffice.data.episodes import Episodes
@@ -80,6 +80,8 @@ class ReadReport:
         [N] rows of each episode in the log, before it is cut. None for logs that are read in parts.
     ends
         How the episodes of the whole log end, and whether that was assumed.
+    keys
+        [N] hashes of the content of the episodes, in columns that may not be read, if asked for.
 
     Examples
     --------
@@ -108,6 +110,7 @@ class ReadReport:
     lost: CutReward = NO_CUT
     row_counts: Int64 | None = None
     ends: LogEnds = NO_EARLY_ENDS
+    keys: UInt64 | None = None
 
     @property
     def columns(self) -> Columns:

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from suffice.data.alphabet import MAX_LETTERS, Value
+from suffice.data.content import BYTES_TO_CHOOSE
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import LogColumn
 from suffice.data.encoding.tables import LogTable, NoEpisodesLeftError, too_many_values
 from suffice.data.episodes import MAX_EPISODES, MAX_STEPS, Episodes, Outline
 from suffice.data.log import ITSELF, ExternalLog
 from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.episode_sample import EpisodeSample, PiecesInTurn, sample_cells, sample_of_parts
 from suffice.data.logs.pieces import Extent, Pieces
 from suffice.data.logs.reading import ReadOptions, flat_table, notes_on_values, read_table
 from suffice.data.report import NO_CUT, CutReward, ReadReport
@@ -32,6 +34,7 @@ BYTES_A_COLUMN = 2  # memory per decision and column, for its code
 BYTES_A_CELL = 12  # memory per cell of the grid of padded episodes
 BYTES_A_THREAD = 64 << 20  # memory per thread while episodes are counted block by block
 BYTES_AN_EPISODE = 4  # memory per episode, for its state in the automaton
+BYTES_A_VALUE = 24  # memory per value of a sample with all columns: as text, as a number and in the grid
 LEAST_PIECE, MOST_PIECE = 1 << 16, 1 << 20  # decisions of a piece
 
 
@@ -50,6 +53,9 @@ class ExternalReader(Protocol):
 
     def __call__(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[ExternalLog, ReadReport]:
         """Return the episodes and the report."""
+
+    def sample(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> EpisodeSample:
+        """Return the rows of some episodes, with all columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +104,13 @@ class MemoryBudget:
 SMALLEST_MEMORY = ITSELF + 3 * LEAST_PIECE * BYTES_IN_A_PIECE
 
 
+class SampleTooLargeError(SettingsError):
+    """An error for a log of which no sample with all columns fits into memory."""
+
+
 def read_stored(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[StoredLog, ReadReport]:
     """Read a log into a file of steps; return it with the report on its first piece and notes on all."""
-    room.refuse_if_small(largest=dataset.about.largest)
-    pieces = Pieces.of(dataset, how, room.rows)
-    extent = Extent.combine([pieces.extent(0, len(dataset.units))], dataset.name)
-    room.refuse_if_small(extent.episodes)
-    how = options_of_pieces(pieces, how, extent, room.memory)
-    pieces = padded(pieces, how, extent)
+    pieces, how, extent = _in_pieces(dataset, how, room)
 
     def note(rows: int) -> None:
         room.progress(rows, dataset.rows)
@@ -115,6 +120,38 @@ def read_stored(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple
     assert stored is not None, "the report is on its first piece"
     stored = replace(stored, threads=room.workers(extent.episodes))
     return stored, report_on_all(first, found, stored, pieces, how)
+
+
+def sample_stored(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> EpisodeSample:
+    """Draw episodes of a log that is read in pieces, with all columns."""
+    pieces, how, extent = _in_pieces(dataset, how, room)
+    refuse_large_sample(pieces, extent, room)
+
+    def note(rows: int) -> None:
+        room.progress(rows, dataset.rows)
+
+    return sample_of_parts(PiecesInTurn(pieces, 0, len(dataset.units), room.workers(), note), pieces, how)
+
+
+def refuse_large_sample(pieces: Pieces, extent: Extent, room: MemoryBudget) -> None:
+    """Refuse a sample that does not fit into memory together with the hashes of all episodes."""
+    values = sample_cells(pieces.columns, extent.longest, extent.episodes)
+    needed = ITSELF + BYTES_A_VALUE * values + BYTES_TO_CHOOSE * extent.episodes
+    if needed > room.memory:
+        raise SampleTooLargeError(
+            f"{parameter('memory', f'{room.memory / 1e6:.0f}MB')} is too little to choose columns. Use at least "
+            f"{math.ceil(needed / 1e7) * 10}MB, or name them with {parameter('observations')}."
+        )
+
+
+def _in_pieces(dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[Pieces, ReadOptions, Extent]:
+    """Make the first pass over a log; return its pieces, how each is read, and its extent."""
+    room.refuse_if_small(largest=dataset.about.largest)
+    pieces = Pieces.of(dataset, how, room.rows)
+    extent = Extent.combine([pieces.extent(0, len(dataset.units))], dataset.name)
+    room.refuse_if_small(extent.episodes)
+    how = options_of_pieces(pieces, how, extent, room.memory)
+    return padded(pieces, how, extent), how, extent
 
 
 def padded(pieces: Pieces, how: ReadOptions, extent: Extent) -> Pieces:
@@ -156,7 +193,7 @@ class PieceSummary(NamedTuple):
         """Summarise one piece of a log."""
         if isinstance(piece, NoEpisodesLeftError):
             return cls(nothing=(piece,))
-        report = replace(piece[1], ids=None, propensities=None)
+        report = replace(piece[1], ids=None, propensities=None, keys=None)
         return cls(report, report.lost)
 
     def combine(self, other: PieceSummary) -> PieceSummary:

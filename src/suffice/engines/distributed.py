@@ -14,15 +14,25 @@ from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from suffice.data.log import ExternalLog
 from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.episode_keys import EpisodeKeys
+from suffice.data.logs.episode_sample import EpisodeSample, sample_of_parts
 from suffice.data.logs.pieces import Extent, Pieces
 from suffice.data.logs.reading import ReadOptions
 from suffice.data.queries import Query
 from suffice.data.report import ReadReport
 from suffice.data.stored import SharedLetters
-from suffice.data.streaming import MemoryBudget, PieceSummary, options_of_pieces, padded, report_on_all
+from suffice.data.streaming import (
+    MemoryBudget,
+    PieceSummary,
+    options_of_pieces,
+    padded,
+    refuse_large_sample,
+    report_on_all,
+)
 from suffice.engines.blocks import BlockEngine, Move
 from suffice.engines.worker import EpisodeSubset, PartPosition, PartSummary, Shared, WorkerBehind, WorkerTask, narrowed
 from suffice.kernels.array_types import Mask
@@ -176,13 +186,7 @@ def read_distributed(
     dataset: Dataset, how: ReadOptions, room: MemoryBudget, pieces: Pieces, pool: WorkerPool, parts: int
 ) -> tuple[DistributedLog, ReadReport]:
     """Read a log in parts, each by its own worker."""
-    pool.watch = room.progress
-    extents: list[Extent] = pool.each("extent", [(False,)] * parts)
-    if not (Extent.in_order(extents) and all(extent.ascending for extent in extents)):
-        extents = pool.each("extent", [(True,)] * parts)
-    extent = Extent.combine(extents, dataset.name)
-    how = options_of_pieces(pieces, how, extent, room.memory)
-    rows = padded(pieces, how, extent).rows
+    how, rows, _ = _agree(dataset, how, room, pieces, pool, parts)
     answers: list[tuple[PartSummary | None, PieceSummary]] = pool.each("read", [(how, rows)] * parts)
     found = reduce(PieceSummary.combine, [part for _, part in answers])
     first = found.first()
@@ -200,6 +204,48 @@ def read_distributed(
         _some(pool, held, None), pool.number(),
     )  # fmt: skip
     return log, report_on_all(first, found, log, pieces, how)
+
+
+def sample_distributed(
+    dataset: Dataset, how: ReadOptions, room: MemoryBudget, pieces: Pieces, pool: WorkerPool, parts: int
+) -> EpisodeSample:
+    """Draw episodes of a log, each part of which is read by its own worker, with all columns."""
+    how, rows, extent = _agree(dataset, how, room, pieces, pool, parts)
+    refuse_large_sample(pieces, extent, room)
+    return sample_of_parts(_DistributedParts(pool, parts, rows), pieces, how)
+
+
+class _DistributedParts:
+    """The pieces that workers read; implements `LogParts`."""
+
+    def __init__(self, pool: WorkerPool, parts: int, rows: int) -> None:
+        self._pool, self._parts, self._rows = pool, parts, rows
+        self._pieces: list[int] = []  # of each worker
+
+    def keys(self, how: ReadOptions) -> list[EpisodeKeys]:
+        """Return the keys of the episodes of each piece."""
+        answers: list[list[EpisodeKeys]] = self._pool.each("keys", [(how, self._rows)] * self._parts)
+        self._pieces = [len(answer) for answer in answers]
+        return [piece for answer in answers for piece in answer]
+
+    def rows(self, how: ReadOptions, chosen: Sequence[Mask]) -> list[pa.Table]:
+        """Return the rows of the chosen episodes of the pieces that have any."""
+        ends = np.cumsum([0, *self._pieces])
+        mine = [(how, self._rows, chosen[begin:end]) for begin, end in pairwise(ends)]
+        return [table for answer in self._pool.each("rows", mine) for table in answer]
+
+
+def _agree(
+    dataset: Dataset, how: ReadOptions, room: MemoryBudget, pieces: Pieces, pool: WorkerPool, parts: int
+) -> tuple[ReadOptions, int, Extent]:
+    """Make a first pass over all parts; return how pieces are read, their number of rows, and the extent of the log."""
+    pool.watch = room.progress
+    extents: list[Extent] = pool.each("extent", [(False,)] * parts)
+    if not (Extent.in_order(extents) and all(extent.ascending for extent in extents)):
+        extents = pool.each("extent", [(True,)] * parts)
+    extent = Extent.combine(extents, dataset.name)
+    how = options_of_pieces(pieces, how, extent, room.memory)
+    return how, padded(pieces, how, extent).rows, extent
 
 
 def _some(

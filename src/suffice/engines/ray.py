@@ -18,11 +18,12 @@ import pyarrow as pa
 
 from suffice.data.loading import Data, refuse_for_workers
 from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.episode_sample import EpisodeSample
 from suffice.data.logs.pieces import Pieces
 from suffice.data.logs.reading import ReadOptions
 from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget
-from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed
+from suffice.engines.distributed import DistributedLog, cut_evenly, read_distributed, sample_distributed
 from suffice.engines.engine import EngineOptions
 from suffice.engines.ray_cluster import connect, import_ray, reason_of
 from suffice.engines.worker import Shared, Worker
@@ -132,12 +133,23 @@ class RayReader:
 
     def __call__(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> tuple[DistributedLog, ReadReport]:
         """Read a dataset on workers, one part each."""
+        dataset, parts, cpus = self._divided(dataset)
+        episodes, report = self.read(dataset, how, room, parts)
+        return episodes, replace(report, notes=(*report.notes, *self._notes(len(parts), cpus)))
+
+    def sample(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget) -> EpisodeSample:
+        """Draw episodes of a dataset on workers, with all columns."""
+        dataset, parts, _ = self._divided(dataset)
+        pieces = self._hire(dataset, how, room, parts)
+        assert self.pool is not None, "workers were started"
+        return sample_distributed(dataset, how, room, pieces, self.pool, len(parts))
+
+    def _divided(self, dataset: Dataset) -> tuple[Dataset, list[tuple[int, int]], int]:
+        """Return a dataset that all workers find, its parts, and the number of CPUs."""
         cpus = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         # paths must be absolute, because workers have other working folders
         dataset = replace(dataset, files=tuple(file.resolve() for file in dataset.files))
-        parts = cut_evenly(dataset, min(self._chosen.workers or cpus, MOST_PER_CPU * cpus))
-        episodes, report = self.read(dataset, how, room, parts)
-        return episodes, replace(report, notes=(*report.notes, *self._notes(len(parts), cpus)))
+        return dataset, cut_evenly(dataset, min(self._chosen.workers or cpus, MOST_PER_CPU * cpus)), cpus
 
     def _notes(self, workers: int, cpus: int) -> Iterator[str]:
         """Yield notes if fewer workers were used than requested, or more than there are CPUs."""
@@ -152,10 +164,16 @@ class RayReader:
         self, dataset: Dataset, how: ReadOptions, room: MemoryBudget, parts: Sequence[tuple[int, int]]
     ) -> tuple[DistributedLog, ReadReport]:
         """Read a dataset on workers, divided into parts of units begin..end−1."""
+        pieces = self._hire(dataset, how, room, parts)
+        assert self.pool is not None, "workers were started"
+        return read_distributed(dataset, how, room, pieces, self.pool, len(parts))
+
+    def _hire(self, dataset: Dataset, how: ReadOptions, room: MemoryBudget, parts: Sequence[tuple[int, int]]) -> Pieces:
+        """Start workers, one for each part, in place of others; return the pieces that they read."""
         pieces = Pieces.of(dataset, how, min(room.rows, PIECE_ROWS))
         self.dismiss()
         self.pool = RayWorkerPool(self._ray, pieces, parts, self._chosen.threads)
-        return read_distributed(dataset, how, room, pieces, self.pool, len(parts))
+        return pieces
 
     def dismiss(self) -> None:
         """End the workers if there are any."""

@@ -7,15 +7,18 @@ A worker that has taken fewer steps reports that instead of answering, and then 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from suffice.data.alphabet import smallest_uint
 from suffice.data.log import digest
+from suffice.data.logs.episode_keys import EpisodeKeys
+from suffice.data.logs.episode_sample import PiecesInTurn
 from suffice.data.logs.pieces import Extent, Pieces
 from suffice.data.logs.reading import ReadOptions
 from suffice.data.queries import EpisodesView, NoQuery, Query
@@ -23,7 +26,7 @@ from suffice.data.stored import PieceLetters, StoredLog
 from suffice.data.streaming import PieceSummary, read_part
 from suffice.engines.blocks import BlockWalk, Move
 from suffice.errors import EngineError
-from suffice.kernels.array_types import Codes
+from suffice.kernels.array_types import Codes, Mask
 
 Shared = Any  # an object shared with workers, in the form in which it is sent
 
@@ -110,6 +113,17 @@ class Worker:
         )
         self._read, self._some, self._walk = (log, notes), None, None
         return notes, found
+
+    def keys(self, how: ReadOptions, rows: int) -> list[EpisodeKeys]:
+        """Return what identifies the episodes of the part, for each piece of `rows` rows."""
+        return self._in_turn(rows).keys(how)
+
+    def rows(self, how: ReadOptions, rows: int, chosen: Sequence[Mask]) -> list[pa.Table]:
+        """Return the rows of the chosen episodes of each piece."""
+        return self._in_turn(rows).rows(how, chosen)
+
+    def _in_turn(self, rows: int) -> PiecesInTurn:
+        return PiecesInTurn(replace(self._pieces, rows=rows), self._begin, self._end, self._threads)
 
     def answer(self, task: WorkerTask) -> Any:
         """Return the answer of the part, or `WorkerBehind`."""

@@ -318,3 +318,17 @@ def add_hashes(of_row, cell, n, column):
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         total[cell[i] % n] += z ^ (z >> np.uint64(31))
     return total
+
+
+@jit
+def hash_texts(begin, data):
+    """Return a hash of each text, [n], whose bytes are `data` from begin[i] to begin[i + 1] (FNV-1a, splitmix64)."""
+    found = np.empty(begin.size - 1, np.uint64)
+    for i in range(begin.size - 1):
+        z = np.uint64(0xCBF29CE484222325)
+        for j in range(begin[i], begin[i + 1]):
+            z = (z ^ np.uint64(data[j])) * np.uint64(0x100000001B3)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        found[i] = z ^ (z >> np.uint64(31))
+    return found

@@ -284,7 +284,9 @@ def learn(
     with chosen.reading() as elsewhere:
         room = MemoryBudget(choices.settings.memory, choices.settings.threads, elsewhere=elsewhere)
         chosen_by = columns_chosen_by(log, options, earlier)
-        read = read_for_learning(data, replace(how, horizon=horizon), room, choices.settings, chosen_by, earlier)
+        read = read_for_learning(
+            data, replace(how, horizon=horizon, held_out=hold_out), room, choices.settings, chosen_by, earlier
+        )
         return learn_model(read, choices, progress, None if checkpoint is None else Path(checkpoint))
 
 
@@ -314,7 +316,7 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, stage: Che
         read = read._replace(episodes=episodes, ends=ends)
     share = choices.hold_out
     refuse_if_many(read.episodes, choices)
-    used = learned_from(read.episodes, share)
+    used = learned_from(read.episodes, share, read.keys)
     result, compared = _learned(used, choices, progress, stage)
     if read.ends.assumed and isinstance(result, Solution) and result.learned.rdp.stationary:
         read = read._replace(ends=replace(read.ends, other_verdict=_other_verdict(used, result, choices.settings)))

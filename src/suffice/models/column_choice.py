@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
+from msgspec import structs
+
 from suffice.data.alphabet import MISSING, Value
 from suffice.data.columnar import ColumnarLog
 from suffice.data.encoding.binning import LOWEST, Bins
@@ -16,17 +18,18 @@ from suffice.data.encoding.columns import text_columns
 from suffice.data.encoding.kinds import ColumnRequest
 from suffice.data.ends import ends_of
 from suffice.data.episodes import Episodes
-from suffice.data.loading import Data, Reading, read_data, sources_of
-from suffice.data.logs.columnar_reading import ColumnarReading, read_columnar
+from suffice.data.loading import Data, Reading, read_data, refuse_for_workers, room_for, sources_of
+from suffice.data.logs.columnar_reading import ColumnarReading, read_sample
 from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.episode_sample import EpisodeSample, sample_in_memory
 from suffice.data.logs.reading import ReadOptions
 from suffice.data.logs.sources import open_table
-from suffice.data.streaming import MemoryBudget
-from suffice.errors import LogError, SettingsError, parameter
+from suffice.data.streaming import MemoryBudget, SampleTooLargeError, sample_stored
+from suffice.errors import SettingsError, parameter
 from suffice.learning.adact_h import Settings
 from suffice.learning.columns.cuts import readable_cuts
 from suffice.learning.columns.features import Feature
-from suffice.learning.columns.narrow import prefer_all
+from suffice.learning.columns.narrow import can_compare, is_very_narrow, prefer_all, prefer_selected
 from suffice.learning.columns.selection import DELTA, Candidate, ColumnSelection, select_columns
 from suffice.models.column_findings import ColumnExample, ColumnFinding, ColumnsFound
 from suffice.models.learn_options import LearnOptions
@@ -34,8 +37,6 @@ from suffice.models.log_options import LogOptions
 from suffice.models.model import Model
 
 ChosenBy = Literal["caller", "data", "data if possible"]
-MOST_NARROW = 24  # distinct observations of a log that is learned with all its columns by default
-MOST_NARROW_COLUMNS = 16  # columns, with those of all roles, of a log that is tried with all of them
 USUALLY = True  # whether the data choose columns unless the caller names some, or a test
 
 
@@ -51,48 +52,57 @@ def read_for_learning(
 ) -> Reading:
     """Read logs with the columns that the caller names, or those that the first log shows to matter."""
     sources = sources_of(data)
-    problem = None if chosen_by == "caller" or not sources else _cannot_choose(sources[0], room)
-    if problem is not None and chosen_by == "data":
-        raise SettingsError(
-            f"{parameter('observations', 'auto')}: {problem}, so columns cannot be chosen. Name them, or use "
-            f"{parameter('observations', 'all')}."
-        )
-    if chosen_by == "caller" or problem is not None or not sources:
-        read = read_data(data, how.encoder, how.horizon, room, how)
-        same = like is not None and read.encoder.features == like.encoder.features
-        return read._replace(encoder=replace(read.encoder, offered=like.encoder.offered)) if same and like else read
-    if chosen_by == "data if possible" and (narrow := _read_narrow(data, how, room)) is not None:
-        return narrow
-    columnar = read_columnar(open_table(sources[0], text_columns(how.encoder.columns, how.schema)), how)
-    selection = select_columns(columnar.log, DELTA, settings)
-    return _read_with(data, how, room, columnar, selection, settings)
+    if chosen_by == "caller" or not sources:
+        return _read_as_named(data, how, room, like)
+    sample = _sample(sources[0], how, room_for(sources, room) or room)
+    if isinstance(sample, str):
+        if chosen_by == "data":
+            raise SettingsError(
+                f"{parameter('observations', 'auto')}: {sample}, so columns cannot be chosen. Name them, or use "
+                f"{parameter('observations', 'all')}."
+            )
+        return _read_as_named(data, how, room, like)
+    columnar = read_sample(sample)
+    log, usual = columnar.log, chosen_by == "data if possible" and _has_few_observations(columnar)
+    if usual and (len(log.columns) < 2 or not can_compare(log)):
+        return _read_as_named(data, how, room, like)
+    selection = select_columns(log, DELTA, settings)
+    if usual and not prefer_selected(log, selection.features, settings):
+        return _read_as_named(data, how, room, like)
+    reading = _read_with(data, how, room, columnar, selection, settings)
+    if sample.keys is None:
+        return reading
+    return reading._replace(keys=sample.keys, found=structs.replace(reading.found, apart=True))
 
 
-def _read_narrow(data: Data, how: ReadOptions, room: MemoryBudget) -> Reading | None:
-    """Read logs with all columns if the first has few distinct observations; None if not."""
-    first, *more = sources_of(data)
-    dataset = Dataset.of(first)
-    if dataset is not None and len(dataset.schema.names) > MOST_NARROW_COLUMNS:
-        return None
-    try:
-        read = read_data(first, how.encoder, how.horizon, room, how)
-    except LogError:  # perhaps about a column that is not needed; other errors are raised again
-        return None
-    if len(read.episodes.alphabet.observations) > MOST_NARROW:
-        return None
-    return read_data(data, how.encoder, how.horizon, room, how) if more else read
+def _read_as_named(data: Data, how: ReadOptions, room: MemoryBudget, like: Model | None) -> Reading:
+    """Read logs with the columns that the caller names, or all of them."""
+    read = read_data(data, how.encoder, how.horizon, room, how)
+    same = like is not None and read.encoder.features == like.encoder.features
+    return read._replace(encoder=replace(read.encoder, offered=like.encoder.offered)) if same and like else read
 
 
-def _cannot_choose(source: Any, room: MemoryBudget) -> str | None:
-    """Return why columns cannot be chosen from a source."""
+def _has_few_observations(columnar: ColumnarReading) -> bool:
+    """Return whether a log has very few distinct observations, with all columns."""
+    return all(reason == "constant" for reason in columnar.left_out.values()) and is_very_narrow(columnar.log)
+
+
+def _sample(source: Any, how: ReadOptions, room: MemoryBudget) -> EpisodeSample | str:
+    """Draw episodes with all columns from a source, wherever it is; return why that is not possible instead."""
     if isinstance(source, Episodes):
         return "Episodes have been read already"
+    text = text_columns(how.encoder.columns, how.schema)
+    dataset = Dataset.of(source, text)
+    try:
+        if dataset is not None and room.elsewhere is not None:
+            return room.elsewhere.sample(dataset, how, room)
+        if dataset is not None and not room.holds(dataset):
+            return sample_stored(dataset, how, room)
+    except SampleTooLargeError as error:
+        return str(error).rstrip(".")
     if room.elsewhere is not None:
-        return "workers do not choose columns"
-    dataset = Dataset.of(source)
-    if dataset is not None and not room.holds(dataset):
-        return "the log is larger than memory"
-    return None
+        refuse_for_workers(source)
+    return sample_in_memory(open_table(source, text), how)
 
 
 def _read_with(

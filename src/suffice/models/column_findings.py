@@ -47,3 +47,4 @@ class ColumnsFound(msgspec.Struct, frozen=True):
     dropped: list[str] = []  # redundant columns, which were added first
     left_out: dict[str, Literal["constant", "identifier", "many values"]] = {}  # columns that were not tried
     pairs: Count = 0  # number of pairs that were tried
+    apart: bool = False  # whether held-out episodes, which all offered columns identify, were left out

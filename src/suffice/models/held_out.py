@@ -20,15 +20,14 @@ from suffice.data.content import content_hashes
 from suffice.data.episodes import Episodes, share_of
 from suffice.data.log import Log
 from suffice.data.logs.datasets import files_of
+from suffice.data.logs.episode_sample import HOLD_OUT_SEED
 from suffice.data.logs.reading import ReadOptions
 from suffice.errors import SufficeError, parameter, spelled
 from suffice.files.atomic import fingerprint
 from suffice.files.run_notes import RunNotes, load_run_notes, save_run_notes
-from suffice.kernels.array_types import Float, Int64
+from suffice.kernels.array_types import Float, Int64, UInt64
 from suffice.models.log_warnings import LogWarning
 from suffice.models.model import Model
-
-HOLD_OUT_SEED = 0  # fixed, so that the held-out episodes of a log can be found again
 
 
 class HeldOut(NamedTuple):
@@ -39,19 +38,28 @@ class HeldOut(NamedTuple):
     of_same_log: bool  # the held-out part of the log that was learned from; else all of another log
 
 
-def learned_from(log: Log, share: float | None) -> Log:
-    """Return the episodes of a log that are learned from if a share of them is held out."""
+def learned_from(log: Log, share: float | None, keys: UInt64 | None = None) -> Log:
+    """Return the episodes of a log that are learned from if a share of them is held out; `keys` identify them, [N]."""
     if share is None:
         return log
-    return log.divide(share, np.random.default_rng(HOLD_OUT_SEED))[0]
+    rng = np.random.default_rng(HOLD_OUT_SEED)
+    return log.divide(share, rng, keys)[0] if isinstance(log, Episodes) else log.divide(share, rng)[0]
 
 
 def read_like(how: ReadOptions, model: Model) -> ReadOptions:
     """Return reading options with the ends of a model's log, unless the user chose others."""
     ends = model.about.ends
+    if model.about.held_out and is_held_apart(model):
+        how = replace(how, keyed=tuple(model.encoder.offered or model.encoder.features))
     if how.ends != "auto" or isinstance(ends, UnsetType) or ends.kind not in ("terminal", "censored"):
         return how
     return replace(how, ends=ends.kind)
+
+
+def is_held_apart(model: Model) -> bool:
+    """Return whether the held-out episodes of a model are identified by all columns of its log, not only by its own."""
+    found = model.about.columns_found
+    return not isinstance(found, UnsetType) and found.apart
 
 
 def note_run(
@@ -82,6 +90,7 @@ def find_held_out(
     model: Model,
     episodes: Episodes,
     propensities: Float | None = None,
+    keys: UInt64 | None = None,
     *,
     same_log: bool = False,
     cut: bool | None = None,
@@ -97,6 +106,8 @@ def find_held_out(
         A log, read with the bins and columns of the model.
     propensities
         [H+1, N] probabilities of the logged actions, if known.
+    keys
+        [N] hashes of the content of all columns, `report.keys`, if the model chose columns with episodes held out.
     same_log
         Whether the log is known to be the model's own (`is_log_of`). Otherwise its content decides.
     cut
@@ -123,7 +134,7 @@ def find_held_out(
     >>> find_held_out(held, episodes).episodes
     <Episodes: 60 of up to 5 decisions, 20 distinct steps>
     """
-    found = _find_held_out(model, episodes, propensities, same_log, names)
+    found = _find_held_out(model, _Read(episodes, propensities, keys), same_log, names)
     if cut is not False and episodes.horizon < model.rdp.horizon:
         (name, log), horizon = names, episodes.horizon
         if cut:
@@ -138,10 +149,16 @@ def find_held_out(
     return found
 
 
-def _find_held_out(
-    model: Model, episodes: Episodes, propensities: Float | None, same_log: bool, names: tuple[str, str]
-) -> HeldOut:
-    about, (name, log) = model.about, names
+class _Read(NamedTuple):
+    """A log, with the probabilities of its actions and the hashes of its episodes if they are known."""
+
+    episodes: Episodes
+    propensities: Float | None
+    keys: UInt64 | None
+
+
+def _find_held_out(model: Model, read: _Read, same_log: bool, names: tuple[str, str]) -> HeldOut:
+    about, (name, log), (episodes, propensities, keys) = model.about, names, read
     if not same_log and _is_one_of_several(model, episodes):
         raise SufficeError(
             f"{name} was learned from {log} among others, so that an evaluation on it would be biased. Use another log."
@@ -164,10 +181,17 @@ def _find_held_out(
             f"{log}: the episodes are not the same as when {name} was learned. Read the log with the same options as "
             "then."
         )
+    if is_held_apart(model) and keys is None:
+        raise SufficeError(
+            f"{log}: the held-out episodes are found by all columns from which {name} chose. Pass the log itself, with "
+            "all of these columns."
+        )
+    keys = keys if is_held_apart(model) else None
     if propensities is not None:
-        order = _shuffled(episodes, propensities)
+        order = _shuffled(content_hashes(episodes) if keys is None else keys, propensities)
         episodes, propensities = episodes.columns(order), propensities[:, order]
-    _, held, chosen = episodes.divide(about.held_out, np.random.default_rng(HOLD_OUT_SEED))
+        keys = None if keys is None else keys[order]
+    _, held, chosen = episodes.divide(about.held_out, np.random.default_rng(HOLD_OUT_SEED), keys)
     return HeldOut(held, None if propensities is None else propensities[:, chosen], True)
 
 
@@ -179,12 +203,12 @@ def _is_other(model: Model, episodes: Episodes, same_content: bool) -> bool:
     return used != model.about.episodes or (not same_content and episodes.horizon == model.rdp.horizon)
 
 
-def _shuffled(episodes: Episodes, propensities: Float) -> Int64:
+def _shuffled(hashes: UInt64, propensities: Float) -> Int64:
     """Return a random order of episodes that depends on their content and propensities alone.
 
     Equal episodes may differ in their propensities, and the first of equal episodes are held out.
     """
-    order = np.lexsort((*propensities, content_hashes(episodes)))
+    order = np.lexsort((*propensities, hashes))
     return np.asarray(order[np.random.default_rng(HOLD_OUT_SEED).permutation(len(order))])
 
 

@@ -236,7 +236,8 @@ def evaluate_log(model: Model, data: Data, options: LogOptions | None = None) ->
     read = read_data(data, how.encoder, how.horizon, None, how)
     cut = None if read.cut is None else read.cut > 0
     names = ("the model", str(data) if isinstance(data, str | Path) else "the log")
-    return evaluate_held_out(model, find_held_out(model, read.here, read.propensities, cut=cut, names=names), names)
+    held = find_held_out(model, read.here, read.propensities, read.keys, cut=cut, names=names)
+    return evaluate_held_out(model, held, names)
 
 
 def evaluate_held_out(model: Model, held: HeldOut, names: tuple[str, str] = ("the model", "the log")) -> LogEvaluation:

@@ -1,10 +1,9 @@
 """Reading a log column by column, before it has an alphabet.
 
 Only one column is in memory in full at a time. Columns that cannot matter (constants), or that cannot be symbols
-(identifiers, text without frequent values), are not read into the grid; the reason is part of the result. Episodes are
-put into a random order that depends on their content alone, and of a large log only the first ones are kept. So neither
-the order of the episodes in the log nor their ids matter, and equal episodes are divided between those kept and the
-others.
+(identifiers, text without frequent values), are not read into the grid; the reason is part of the result. Of a large
+log, episodes are drawn at random (`episode_sample`). They are put into a random order that depends on their content
+alone: neither the order of the episodes in the log nor their ids matter.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ import pyarrow as pa
 from suffice.data.alphabet import Value, in_order, plain, smallest_uint
 from suffice.data.column_ends import decide_columnar_ends
 from suffice.data.columnar import ColumnarLog, LoggedColumn
-from suffice.data.content import content_hashes, content_order, text_hash
+from suffice.data.content import content_order
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.grouping import Frequent, frequent_values
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn
 from suffice.data.encoding.tables import Coded, LogTable
 from suffice.data.ends import NO_EARLY_ENDS, Ends, LogEnds
+from suffice.data.logs.episode_keys import episode_hashes, is_number
+from suffice.data.logs.episode_sample import EpisodeSample, sample_in_memory
 from suffice.data.logs.placement import GridLayout, lay_out, place_rows
-from suffice.data.logs.problems import REPORTED, all_problems
+from suffice.data.logs.problems import listing_problems
 from suffice.data.logs.reading import ReadOptions, flat_table, read_table
 from suffice.errors import LogError
-from suffice.kernels import columns as kernels
-from suffice.kernels.array_types import Array, Float, Int64, Mask, UInt64
+from suffice.kernels.array_types import Array, Float, Int64, Mask
 
 FEW_VALUES = 16  # distinct numbers up to which a column is one of categories
 DENSE = 4  # distinct whole numbers are identifiers if their range is at most this multiple of their number
 SOME_VALUES = 64  # distinct whole numbers up to which they may be categories or be cut
-MOST_STEPS = 1 << 19  # steps, with padding, of the episodes that columns are chosen from
 SEED = 0  # of the order of episodes
 
 Reason = Literal["constant", "identifier", "many values"]
@@ -54,20 +53,20 @@ class ColumnarReading:
     ends: LogEnds = NO_EARLY_ENDS  # decided by all columns
 
 
-def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int = MOST_STEPS) -> ColumnarReading:
-    """Read the columns of an open log; an error lists all of its problems."""
-    table, columns, _ = flat_table(opened, how)
-    try:
-        return _read_flat(opened, table, columns, how, most_steps)
-    except LogError as error:
-        if type(error) not in REPORTED:
-            raise
-        raise all_problems(error, table, columns, how.encoder, how.max_values) from error
+def read_columnar(opened: LogTable, how: ReadOptions, most_steps: int | None = None) -> ColumnarReading:
+    """Read the columns of an open log; of a large one, those of episodes drawn at random."""
+    return read_sample(sample_in_memory(opened, how, most_steps))
 
 
-def _read_flat(
-    opened: LogTable, table: LogTable, columns: Columns, how: ReadOptions, most_steps: int
-) -> ColumnarReading:
+def read_sample(sample: EpisodeSample) -> ColumnarReading:
+    """Read the columns of episodes that were drawn from a log; an error lists all of its problems."""
+    how = sample.how
+    table, columns, _ = flat_table(sample.table, how)
+    with listing_problems(table, columns, how.encoder, how.max_values):
+        return _read_flat(sample.table, table, columns, how)
+
+
+def _read_flat(opened: LogTable, table: LogTable, columns: Columns, how: ReadOptions) -> ColumnarReading:
     offered = columns.observations or ()
     layout = lay_out(table, place_rows(table, columns), how.horizon, columns, how.drop_truncated)
     without = replace(how, encoder=replace(how.encoder, columns=replace(columns, observations=()), like=None))
@@ -76,13 +75,9 @@ def _read_flat(
     undecided: Ends = "censored" if how.ends == "auto" else how.ends
     without = replace(without, encoder=replace(without.encoder, kinds=own), ends=undecided)
     base, report = read_table(opened, without)
-    reader = _Reader(table, layout, request, how.max_values)
-    hashes = content_hashes(base)
-    for place, name in enumerate(offered):
-        hashes = hashes + reader.hashes(name, place)  # modulo 2**64
+    hashes = episode_hashes(table, columns, layout)
     order = content_order(hashes, base.weight)[np.random.default_rng(SEED).permutation(layout.n)]
-    chosen = order[: max(1, most_steps // (layout.horizon + 1))]
-    base, reader = base.columns(chosen), replace(reader, chosen=chosen)
+    base, reader = base.columns(order), _Reader(table, layout, request, how.max_values, order)
     found: list[LoggedColumn] = []
     left_out: dict[str, Reason] = {}
     fitted: dict[str, ColumnEncoder] = {}
@@ -116,7 +111,7 @@ class _Reader:
             column = LogColumn(self.table, name, self.max_values)
             kind = self.kinds[name].fit(column)
             return self._categories(name, kind.encode(column)), kind
-        if _is_number(self.table.types[name]):
+        if is_number(self.table.types[name]):
             return self._numbers(name), CATEGORY
         raw, distinct = self.table.distinct(name)
         if len(distinct) > FEW_VALUES and self._identifies(self._kept(raw)):
@@ -127,18 +122,6 @@ class _Reader:
         groups = Frequent(frequent_values(coded.values, coded.codes))
         found = self._categories(name, groups.encode(LogColumn(self.table, name)))
         return ("many values" if isinstance(found, str) else found), groups
-
-    def hashes(self, name: str, place: int) -> UInt64:
-        """Return a hash of the values of a column in each episode, [N]; 0 for text with too many values."""
-        if _is_number(self.table.types[name]):  # as single precision, in which a log may store them
-            single = self.table.column(name).cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
-            of_row = (single + np.float32(0)).view(np.uint32).astype(np.uint64)  # −0 is 0
-        else:
-            raw, distinct = self.table.distinct(name)
-            if len(distinct) > self.max_values:
-                return np.zeros(self.layout.n, np.uint64)
-            of_row = np.array([text_hash(str(value)) for value in distinct.to_pylist()], np.uint64)[raw]
-        return np.asarray(kernels.add_hashes(self.layout.select(of_row), self.layout.cell, self.layout.n, place + 1))
 
     def _numbers(self, name: str) -> LoggedColumn | Reason:
         kept = self.table.numbers(name) if self._rows is None else self._some_numbers(name, self._rows)
@@ -226,7 +209,3 @@ class _Reader:
         first = np.zeros(self._n, kept.dtype)
         first[episode] = kept
         return bool((first[episode] == kept).all())
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

@@ -7,6 +7,7 @@ first problem of each column, with its fix.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from suffice.data.encoding.columns import ENDS, Columns
 from suffice.data.encoding.encoder import EncoderRequest
@@ -18,6 +19,17 @@ from suffice.errors import LogError, LogProblemsError
 
 REPORTED = (LogError, TooManyValuesError)  # errors about a column; others concern the log as a whole
 MOST_PROBLEMS = 20  # that an error lists
+
+
+@contextmanager
+def listing_problems(table: LogTable, columns: Columns, request: EncoderRequest, max_values: int) -> Iterator[None]:
+    """Let an error about a column list all problems of a log."""
+    try:
+        yield
+    except LogError as error:
+        if type(error) not in REPORTED:
+            raise
+        raise all_problems(error, table, columns, request, max_values) from error
 
 
 def all_problems(

@@ -22,6 +22,7 @@ from suffice.data.encoding.kinds import ColumnRequest
 from suffice.data.encoding.tables import Coded, LogTable, V
 from suffice.data.ends import Ends, decide_ends, ends_of
 from suffice.data.episodes import Episodes
+from suffice.data.logs.episode_keys import episode_hashes
 from suffice.data.logs.nesting import unnest
 from suffice.data.logs.placement import (
     GridLayout,
@@ -56,6 +57,8 @@ class ReadOptions:
     in_pieces: bool = False  # whether this is one piece, so that notes on values wait for all pieces
     room: int | None = None  # cells [H+1, N] that fit into memory
     ends: Ends = "auto"  # how shorter episodes end, if no column marks it
+    held_out: float | None = None  # share of the episodes from which no columns are chosen
+    keyed: tuple[str, ...] = ()  # observation columns whose content identifies episodes, for `report.keys`
 
     def __post_init__(self) -> None:
         ends_of(self.ends)
@@ -221,6 +224,9 @@ def _read_flat(
             *notes_on_groups(how.encoder.by_column(columns), encoder),
         )
         report = replace(report, notes=(*report.notes, *on_values, *report.lost.notes(layout.horizon)))
+    if how.keyed and set(how.keyed) <= set(table.names):
+        known = replace(columns, observations=how.keyed)
+        report = replace(report, keys=episode_hashes(replace(table, roles=roles_of(known)), known, layout))
     if columns.propensity:
         report = replace(report, propensities=read_propensities(table, columns.propensity, layout))
     return episodes, report

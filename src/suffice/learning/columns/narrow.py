@@ -3,7 +3,9 @@
 In a log with few distinct observations, all columns can be used, and a column without enough evidence of its own may
 still help. So both automata are learned from one half of the episodes, and each predicts the rewards of the other half.
 All columns are kept if they are better by more than a standard error or, where no column was selected, unless they are
-worse by more than two. docs/decisions/0043.
+worse by more than two. By default, a log with very few distinct observations is learned with all columns unless these
+are worse: by a standard error, and by a tenth of a bit per episode as well where no column was selected.
+docs/decisions/0043 and 0053.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from suffice.data.alphabet import PAD
 from suffice.data.columnar import ColumnarLog
 from suffice.data.content import content_hashes
 from suffice.data.episodes import Episodes
+from suffice.errors import LogError
 from suffice.kernels.array_types import Float
 from suffice.learning.adact_h import Settings
 from suffice.learning.columns.features import Feature, project
@@ -27,27 +30,65 @@ from suffice.learning.stationary.learner import learn_stationary
 MOST_OBSERVATIONS = 64  # distinct observations of a narrow log
 FEWEST_DECISIONS = 20  # per distinct observation
 FEWEST_EPISODES = 20
+VERY_FEW_OBSERVATIONS = 24  # distinct observations of a log that is usually learned with all columns
+LEAST_BITS = 0.1  # per episode, by which no column at all has to be better than all of them
 BETTER, NOT_WORSE = 1.0, -2.0  # standard errors by which all columns have to be better; the second if none is selected
 
 
 def prefer_all(log: ColumnarLog, selected: Sequence[Feature], settings: Settings) -> bool:
     """Return whether a log is narrow, and its rewards are predicted better with all columns."""
-    if any(column.codes is None for column in log.columns) or log.n < FEWEST_EPISODES or log.horizon < 2:
+    everything = _everything(log)
+    if everything is None or not can_compare(log):
         return False
-    everything = project(log, [Feature(column.name) for column in log.columns])
     size = len(everything.alphabet.observations)
     if size > MOST_OBSERVATIONS or np.count_nonzero(log.decides) < FEWEST_DECISIONS * size:
         return False
+    gain, error = _gain(log, selected, everything, settings)
+    return gain > (BETTER if selected else NOT_WORSE) * error
+
+
+def prefer_selected(log: ColumnarLog, selected: Sequence[Feature], settings: Settings) -> bool:
+    """Return whether the rewards of a log with very few observations are predicted better with the selected columns."""
+    everything = _everything(log)
+    if everything is None or not can_compare(log) or len(selected) == len(log.columns):
+        return False
+    gain, error = _gain(log, selected, everything, settings)
+    return gain < -BETTER * error and (bool(selected) or gain < -LEAST_BITS)
+
+
+def can_compare(log: ColumnarLog) -> bool:
+    """Return whether a log has enough episodes, and episodes that are long enough, to compare automata."""
+    return log.n >= FEWEST_EPISODES and log.horizon > 1
+
+
+def is_very_narrow(log: ColumnarLog) -> bool:
+    """Return whether a log has so few distinct observations that it is usually learned with all columns."""
+    everything = _everything(log)
+    return everything is not None and len(everything.alphabet.observations) <= VERY_FEW_OBSERVATIONS
+
+
+def _everything(log: ColumnarLog) -> Episodes | None:
+    """Return the episodes with all columns as categories; None if that is not possible."""
+    if any(column.codes is None for column in log.columns):
+        return None
+    try:
+        return project(log, [Feature(column.name) for column in log.columns])
+    except LogError:  # there are too many observations
+        return None
+
+
+def _gain(
+    log: ColumnarLog, selected: Sequence[Feature], everything: Episodes, settings: Settings
+) -> tuple[float, float]:
+    """Return by how many bits per episode rewards are predicted better with all columns, and the standard error."""
     order = np.argsort(content_hashes(everything), kind="stable")
     some, others = order[::2], order[1::2]
-    fewer = project(log, selected)
     costs = [
         reward_bits(learn_stationary(episodes.columns(some), settings).rdp, episodes.columns(others))
-        for episodes in (fewer, everything)
+        for episodes in (project(log, selected), everything)
     ]
     gain = costs[0] - costs[1]
-    least = BETTER if selected else NOT_WORSE
-    return float(gain.mean()) > least * float(gain.std()) / math.sqrt(len(gain))
+    return float(gain.mean()), float(gain.std()) / math.sqrt(len(gain))
 
 
 def reward_bits(rdp: RDP, episodes: Episodes) -> Float:
