@@ -71,7 +71,7 @@ class LogOptions:
     observations: str | None = None
     (
         "Observation columns, separated by commas; auto: those that tell what follows, with cuts of numbers; all: all "
-        "columns without a role. Default: auto if there are more than 24 distinct observations."
+        "columns without a role. Default: auto, but all of a few columns that do no harm."
     )
     bin: Repeated = ()
     (

@@ -162,8 +162,9 @@ def learn(
         usual names.
     observations
         Names of the observation columns, as a list or separated by commas; "auto": the columns that tell what follows
-        (docs/theory.md, section 12), with cuts of numbers; "all": all other columns. Default: "auto" if there are more
-        than 24 distinct observations, and neither bins, a schema, a test, a level of layers nor a split is given.
+        (docs/theory.md, section 12), with cuts of numbers; "all": all other columns. Default: "auto", but with at
+        most 24 distinct observations all columns unless held-out rewards are predicted better without some; and all if
+        bins, a schema, a test, a level of layers or a split is given.
     horizon
         Cut longer episodes to this many decisions. Default: the longest episode.
     bins
