@@ -125,7 +125,7 @@ def test_learn_where_no_column_matters():
 def test_column_texts_name_evidence_and_example(model):
     text = columns_text(model.about)
     assert text == "bit1 (a later reward) matters; 6 others do not"
-    sentences = list(column_sentences(model.about))
+    sentences = list(column_sentences(model.about.columns_found))
     assert sentences[0].startswith("bit1: evidence 10^") and "For example, with bit1 = " in sentences[0]
     assert "Not tried, a different value in every row or episode: person." in sentences
     assert any("0.001" in sentence for sentence in sentences)
@@ -207,3 +207,15 @@ def test_ends_do_not_depend_on_the_chosen_columns():
     chosen, every = (suffice.learn(log, observations=given, stationary=True) for given in ("auto", "all"))
     assert chosen.encoder.features == ("seen",)
     assert chosen.about.ends == every.about.ends and chosen.about.ends.kind == "terminal"
+
+
+def test_check_says_which_columns_matter(log):
+    found = suffice.check(log, seconds=5)
+    assert found.columns == ["bit1"] and found.ignored == ("price", "noise0", "noise1", "noise2", "noise3", "person")
+    assert found.sentences[0] == "Bit1 (a later reward) matters; 6 others do not."
+    assert found.sentences[1].startswith("bit1: evidence 10^") and "For example, with bit1" in found.sentences[1]
+    told = found.to_dict()
+    assert told["columns"] == ["bit1"] and told["columns_ignored"] == list(found.ignored)
+    assert told["columns_evidence"]["chosen"][0]["columns"] == ["bit1"]
+    every = suffice.check(without(log, "price", "person"), observations="bit1,noise0", seconds=5)
+    assert every.found is None and every.columns == ["bit1", "noise0"] and not every.column_sentences

@@ -141,9 +141,9 @@ def test_check_of_a_wide_log_ends_within_its_budget() -> None:
     table = {"episode": np.repeat(np.arange(1200), 10), "step": np.tile(np.arange(10), 1200)}
     table |= {f"c{i}": rng.integers(0, 4, 12_000) for i in range(20)}
     table |= {"action": rng.integers(0, 2, 12_000), "reward": rng.integers(0, 2, 12_000)}
-    check(table, seconds=1.0)  # compiles
+    check(table, observations="all", seconds=1.0)  # compiles
     start = perf_counter()
-    found = check(table, seconds=2.0)
+    found = check(table, observations="all", seconds=2.0)
     assert perf_counter() - start < 8 and found.n_rows == 12_000
     assert [warning.code for warning in found.warnings] == ["nearly_unique"]
 

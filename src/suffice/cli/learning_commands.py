@@ -27,8 +27,8 @@ from suffice.cli.options import (
     Output,
     PlanOptions,
     Whole,
-    read,
     read_logs,
+    reading_options,
     refuse_output,
     words,
 )
@@ -254,7 +254,7 @@ def check(
     json: Flag = False,
     options: LearnLogOptions = DEFAULT_LEARN_LOG,
 ) -> None:
-    """Check a log before learning: contents, problems, size.
+    """Check a log before learning: contents, problems, columns that matter, size.
 
     Reads the log as suffice learn would, learns from samples of it, and estimates time and memory. A problem is
     reported in one line that names file, row, column and the fix.
@@ -283,7 +283,8 @@ def check(
         Print JSON and nothing else.
     """
     from suffice.data.logs.schema import write_schema as save_schema
-    from suffice.models.log_check import COST, check_episodes
+    from suffice.data.whole_logs import read_whole
+    from suffice.models.log_check import COST, check_episodes, choose_for_check, with_columns
 
     if write_schema:
         refuse_output(write_schema, log, option="--write-schema")
@@ -293,14 +294,17 @@ def check(
             )
     keep_to_memory(memory)
     with waiting(f"Reading {log}"):
-        episodes, report = read(log, options)
+        given = reading_options(options)
+        how, chosen = (given.read_options(), None) if write_schema else choose_for_check(log, given)
+        episodes, report = read_whole(log, how)
     if write_schema:
         save_schema(episodes.alphabet, write_schema)
     with progress_bar("Trying a sample", "%") as progress:
         if json:
-            print_json({"log": log} | check_episodes(episodes, report, progress, seconds, memory).to_dict())
+            found = with_columns(check_episodes(episodes, report, progress, seconds, memory), chosen)
+            print_json({"log": log} | found.to_dict())
             return
-        found = check_episodes(episodes, report, progress, seconds, memory, _print_facts)
+        found = with_columns(check_episodes(episodes, report, progress, seconds, memory, _print_facts), chosen)
     print_table({COST: found.contents[COST]}, width=max(map(len, found.contents)))
     for sentence in (*found.sentences, found.conclusion):
         say(sentence)

@@ -7,7 +7,7 @@ matter, and the result is a request for an encoder of these columns, with which 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import structs
 
@@ -16,7 +16,7 @@ from suffice.data.columnar import ColumnarLog
 from suffice.data.encoding.binning import LOWEST, Bins
 from suffice.data.encoding.columns import text_columns
 from suffice.data.encoding.kinds import ColumnRequest
-from suffice.data.ends import ends_of
+from suffice.data.ends import LogEnds, ends_of
 from suffice.data.episodes import Episodes
 from suffice.data.loading import Data, Reading, read_data, refuse_for_workers, room_for, sources_of
 from suffice.data.logs.columnar_reading import ColumnarReading, read_sample
@@ -26,6 +26,7 @@ from suffice.data.logs.reading import ReadOptions
 from suffice.data.logs.sources import open_table
 from suffice.data.streaming import MemoryBudget, SampleTooLargeError, sample_stored
 from suffice.errors import SettingsError, parameter
+from suffice.kernels.array_types import UInt64
 from suffice.learning.adact_h import Settings
 from suffice.learning.columns.cuts import readable_cuts
 from suffice.learning.columns.features import Feature
@@ -47,13 +48,31 @@ def columns_chosen_by(log: LogOptions, options: LearnOptions, like: Model | None
     return "data" if log.observations is not None else "data if possible"
 
 
+class ChosenColumns(NamedTuple):
+    """How a log is read with the columns that matter, and the evidence for them."""
+
+    how: ReadOptions
+    found: ColumnsFound
+    offered: tuple[str, ...]  # all observation columns of the log
+    ends: LogEnds  # decided by all columns
+    keys: UInt64 | None  # [N] hashes by which episodes are held out
+
+
 def read_for_learning(
     data: Data, how: ReadOptions, room: MemoryBudget, settings: Settings, chosen_by: ChosenBy, like: Model | None = None
 ) -> Reading:
     """Read logs with the columns that the caller names, or those that the first log shows to matter."""
+    chosen = choose_columns(data, how, room, settings, chosen_by)
+    return _read_as_named(data, how, room, like) if chosen is None else _read_chosen(data, chosen, room)
+
+
+def choose_columns(
+    data: Data, how: ReadOptions, room: MemoryBudget, settings: Settings, chosen_by: ChosenBy
+) -> ChosenColumns | None:
+    """Choose the columns of the first of several logs; None if the caller names them, or all are to be used."""
     sources = sources_of(data)
     if chosen_by == "caller" or not sources:
-        return _read_as_named(data, how, room, like)
+        return None
     sample = _sample(sources[0], how, room_for(sources, room) or room)
     if isinstance(sample, str):
         if chosen_by == "data":
@@ -61,18 +80,15 @@ def read_for_learning(
                 f"{parameter('observations', 'auto')}: {sample}, so columns cannot be chosen. Name them, or use "
                 f"{parameter('observations', 'all')}."
             )
-        return _read_as_named(data, how, room, like)
+        return None
     columnar = read_sample(sample)
     log, usual = columnar.log, chosen_by == "data if possible" and _has_few_observations(columnar)
     if usual and (len(log.columns) < 2 or not can_compare(log)):
-        return _read_as_named(data, how, room, like)
+        return None
     selection = select_columns(log, DELTA, settings)
     if usual and not prefer_selected(log, selection.features, settings):
-        return _read_as_named(data, how, room, like)
-    reading = _read_with(data, how, room, columnar, selection, settings)
-    if sample.keys is None:
-        return reading
-    return reading._replace(keys=sample.keys, found=structs.replace(reading.found, apart=True))
+        return None
+    return _chosen(how, columnar, selection, settings, sample.keys)
 
 
 def _read_as_named(data: Data, how: ReadOptions, room: MemoryBudget, like: Model | None) -> Reading:
@@ -105,15 +121,10 @@ def _sample(source: Any, how: ReadOptions, room: MemoryBudget) -> EpisodeSample 
     return sample_in_memory(open_table(source, text), how)
 
 
-def _read_with(
-    data: Data,
-    how: ReadOptions,
-    room: MemoryBudget,
-    columnar: ColumnarReading,
-    selection: ColumnSelection,
-    settings: Settings,
-) -> Reading:
-    """Read the log with an encoder of the selected columns, or of all columns of a narrow log."""
+def _chosen(
+    how: ReadOptions, columnar: ColumnarReading, selection: ColumnSelection, settings: Settings, keys: UInt64 | None
+) -> ChosenColumns:
+    """Return an encoder of the selected columns, or of all columns of a narrow log."""
     log, features = columnar.log, selection.features
     every = tuple(Feature(column.name) for column in log.columns if column.codes is not None)
     whole = len(features) < len(every) == len(columnar.offered) and prefer_all(log, features, settings)
@@ -125,14 +136,21 @@ def _read_with(
     kinds |= {f.column: columnar.kinds[f.column] for f in features if f.column in columnar.kinds}
     names = tuple(feature.column for feature in features)
     request = replace(how.encoder, columns=replace(how.encoder.columns, observations=names), kinds=own | kinds)
-    decided = columnar.ends
-    ends = ends_of(decided.kind) if decided.assumed else how.ends
-    reading = read_data(data, request, how.horizon, room, replace(how, encoder=request, ends=ends))
+    ends = ends_of(columnar.ends.kind) if columnar.ends.assumed else how.ends
+    found = structs.replace(_found(columnar, selection, whole), apart=keys is not None)
+    return ChosenColumns(replace(how, encoder=request, ends=ends), found, columnar.offered, columnar.ends, keys)
+
+
+def _read_chosen(data: Data, chosen: ChosenColumns, room: MemoryBudget) -> Reading:
+    """Read logs with the chosen columns."""
+    how, decided = chosen.how, chosen.ends
+    reading = read_data(data, how.encoder, how.horizon, room, how)
     if decided.assumed and reading.ends.kind == decided.kind:
         known = replace(decided, shorter=reading.ends.shorter, cut_off=reading.ends.cut_off)
         reading = reading._replace(ends=known)
-    encoder = replace(reading.encoder, offered=columnar.offered if names != columnar.offered else ())
-    return reading._replace(encoder=encoder, found=_found(columnar, selection, whole))
+    offered = chosen.offered if reading.encoder.features != chosen.offered else ()
+    encoder = replace(reading.encoder, offered=offered)
+    return reading._replace(encoder=encoder, found=chosen.found, keys=chosen.keys)
 
 
 def _is_vector(name: str, offered: tuple[str, ...]) -> bool:

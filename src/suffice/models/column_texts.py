@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.data.alphabet import Value
 from suffice.data.encoding.binning import LOWEST
@@ -32,45 +32,59 @@ def ignored_columns(about: Header) -> list[str]:
 
 def columns_text(about: Header) -> str:
     """Return which columns matter, and how many do not, in one line."""
-    observed, found = about.encoder.observations, about.columns_found
-    listed = [_column_text(about, name) for name in observed[:MOST_LISTED]]
-    if (more := len(observed) - MOST_LISTED) > 0:
-        listed.append(f"and {more} more")
+    observed, found = about.encoder.observations, about.columns_found or None
+    edges = {name: kind.get("edges") for name, kind in about.encoder.kinds.items()}
+    listed = _listed_columns(observed, edges, found)
     role_of = {about.encoder.roles.get(role, role): role for role in ("action", "reward")}
     binned = [name for name in about.encoder.kinds if name not in observed]
-    roles = [f"{role_of.get(name, 'column')} {name} ({_bins_text(about, name)})" for name in binned]
+    roles = [f"{role_of.get(name, 'column')} {name} ({_bins_text(edges.get(name) or ())})" for name in binned]
     others = len(ignored_columns(about))
     if not found:
         text = ", ".join([*listed, *roles])
         return f"{text or 'none'}; {others} others are not used" if others else text
+    return "; ".join([_matter_text(listed, len(observed), others, found), *roles])
+
+
+def found_text(observed: Sequence[str], edges: Mapping[str, Sequence[float]], found: ColumnsFound, others: int) -> str:
+    """Return which columns of a log matter, and how many others do not, in one line."""
+    return _matter_text(_listed_columns(observed, edges, found), len(observed), others, found)
+
+
+def _listed_columns(
+    observed: Sequence[str], edges: Mapping[str, Sequence[float] | None], found: ColumnsFound | None
+) -> list[str]:
+    listed = [_column_text(name, edges.get(name), found) for name in observed[:MOST_LISTED]]
+    more = len(observed) - MOST_LISTED
+    return [*listed, f"and {more} more"] if more > 0 else listed
+
+
+def _matter_text(listed: Sequence[str], used: int, others: int, found: ColumnsFound) -> str:
+    text = ", ".join(listed)
     if found.kept_all:
-        return "; ".join([f"{', '.join(listed)} (all are kept: values are few)", *roles])
-    rest = [f"{others} other{'s do' if others > 1 else ' does'} not"] if others else []
-    if not observed:
-        return "; ".join([f"none of {others} matters for rewards", *roles])
-    return "; ".join([f"{', '.join(listed)} matter{'s' if len(observed) == 1 else ''}", *rest, *roles])
+        return f"{text} (all are kept: values are few)"
+    rest = f"; {others} other{'s do' if others > 1 else ' does'} not" if others else ""
+    if not used:
+        return f"none of {others} matters for rewards"
+    return f"{text} matter{'s' if used == 1 else ''}{rest}"
 
 
-def _bins_text(about: Header, name: str) -> str:
-    return f"{len(about.encoder.kinds[name].get('edges', ())) + 1} bins"
+def _bins_text(edges: Sequence[float]) -> str:
+    return f"{len(edges) + 1} bins"
 
 
-def _column_text(about: Header, name: str) -> str:
-    edges = about.encoder.kinds.get(name, {}).get("edges")
-    found = about.columns_found
+def _column_text(name: str, edges: Sequence[float] | None, found: ColumnsFound | None) -> str:
     tells = [one.tells for one in found.chosen if name in one.columns] if found else []
     what = TELLS[tells[0]] if tells and tells[0] else ""
     if edges is None:
         return f"{name} ({what})" if what else name
     cuts = [edge for edge in edges if edge != LOWEST]
     listed = ", ".join(f"{edge:g}" for edge in cuts[:3]) + (" …" if len(cuts) > 3 else "")
-    how = _bins_text(about, name) if not found else f"cut at {listed}" if cuts else "missing or not"
+    how = _bins_text(edges) if not found else f"cut at {listed}" if cuts else "missing or not"
     return f"{name} ({how}{', ' + what if what else ''})"
 
 
-def column_sentences(about: Header) -> Iterator[str]:
+def column_sentences(found: ColumnsFound | None) -> Iterator[str]:
     """Yield the evidence for each column that was chosen, and for those that were not."""
-    found = about.columns_found
     if not found:
         return
     for one in found.chosen:

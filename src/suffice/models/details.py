@@ -24,7 +24,7 @@ def detail_sentences(model: Model) -> list[str]:
         needed_sentence(about),
         forced if about.forced_share else "",
         plan_sentence(about),
-        *column_sentences(about),
+        *column_sentences(about.columns_found or None),
     )
     return [sentence for sentence in found if sentence]
 

@@ -6,11 +6,12 @@ The trial runs on a sample of the log are in `trial`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import to_builtins
 
 from suffice.data.alphabet import PAD, STOP, Alphabet
 from suffice.data.encoding.binning import Binning
@@ -18,9 +19,15 @@ from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.ends import Ends
 from suffice.data.episodes import Episodes
-from suffice.data.logs.reading import read_as
+from suffice.data.logs.reading import ReadOptions, read_as
+from suffice.data.memory_limit import half_of_memory
 from suffice.data.report import ReadReport
-from suffice.models.learn_options import memory_bytes
+from suffice.data.streaming import MemoryBudget
+from suffice.learning.adact_h import Settings
+from suffice.models.column_choice import ChosenColumns, choose_columns, columns_chosen_by
+from suffice.models.column_findings import ColumnsFound
+from suffice.models.column_texts import column_sentences, found_text
+from suffice.models.learn_options import LearnOptions, memory_bytes
 from suffice.models.log_options import MAX_VALUES, LogOptions
 from suffice.models.log_warnings import LogWarning, log_warnings
 from suffice.models.trial import SECONDS, Progress, refuse_budget, silently, try_sample
@@ -49,6 +56,10 @@ class LogCheck:
         Whether a column states how many episodes each logged episode represents.
     warnings : tuple of LogWarning
         Problems of the log that make results misleading.
+    found : ColumnsFound or None
+        Evidence for and against each column; None if the columns were not chosen by it.
+    ignored : tuple of str
+        Observation columns of the log that do not matter.
 
     Examples
     --------
@@ -64,6 +75,8 @@ class LogCheck:
     n_steps: int
     weighted: bool = False
     warnings: tuple[LogWarning, ...] = ()
+    found: ColumnsFound | None = None
+    ignored: tuple[str, ...] = ()
 
     @property
     def n_episodes(self) -> int:
@@ -82,8 +95,17 @@ class LogCheck:
 
     @property
     def columns(self) -> list[str]:
-        """Return the names of the observation columns."""
+        """Return the names of the observation columns that are used: those that matter, if they were chosen."""
         return list(self.report.encoder.features)
+
+    @property
+    def column_sentences(self) -> tuple[str, ...]:
+        """Return which columns matter, for what and with which evidence, in sentences; none if none were chosen."""
+        if self.found is None:
+            return ()
+        edges = {name: binned.edges for name, binned in self.report.bins.items()}
+        text = found_text(self.columns, edges, self.found, len(self.ignored))
+        return (f"{text[0].upper()}{text[1:]}.", *column_sentences(self.found))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -102,8 +124,8 @@ class LogCheck:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return sentences about the amount of data and the need of memory."""
-        return self.trial.sentences
+        """Return sentences about the columns that matter, the amount of data and the need of memory."""
+        return (*self.column_sentences, *self.trial.sentences)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as `suffice check --json` prints them, without the name of the log.
@@ -122,6 +144,9 @@ class LogCheck:
             "notes": list(self.notes),
             **self.trial.to_dict(),
             "warnings": [warning.to_dict() for warning in self.warnings],
+            "columns": self.columns,
+            "columns_ignored": list(self.ignored),
+            **({} if self.found is None else {"columns_evidence": to_builtins(self.found)}),
         }
 
     @property
@@ -205,8 +230,8 @@ def check(
 ) -> LogCheck:
     """Inspect a log before learning from it.
 
-    Reports what the log contains, whether there are enough episodes, whether memory is needed beyond the last
-    observation, and what learning will cost. A sample of the episodes is learned from to find out.
+    Reports what the log contains, which columns matter, whether there are enough episodes, whether memory is needed
+    beyond the last observation, and what learning will cost. A sample of the episodes is learned from to find out.
 
     Parameters
     ----------
@@ -254,7 +279,24 @@ def check(
         options.refuse_for_episodes(data)
         data = data if horizon is None or horizon >= data.horizon else data.cut(horizon)
         return check_episodes(data, getattr(data, "report", None) or _report_of(data), progress, seconds, memory)
-    return check_episodes(*read_as(data, options.read_options()), progress, seconds, memory)
+    how, chosen = choose_for_check(data, options)
+    return with_columns(check_episodes(*read_as(data, how), progress, seconds, memory), chosen)
+
+
+def choose_for_check(data: Any, options: LogOptions) -> tuple[ReadOptions, ChosenColumns | None]:
+    """Return how a log is read with the columns that `learn` would choose, and what was found about them."""
+    how = options.read_options()
+    room = MemoryBudget(half_of_memory())
+    chosen = choose_columns(data, how, room, Settings(), columns_chosen_by(options, LearnOptions(), None))
+    return (how, None) if chosen is None else (chosen.how, chosen)
+
+
+def with_columns(found: LogCheck, chosen: ChosenColumns | None) -> LogCheck:
+    """Add what was found about columns to the check of a log."""
+    if chosen is None:
+        return found
+    ignored = tuple(name for name in chosen.offered if name not in found.columns)
+    return replace(found, found=chosen.found, ignored=ignored)
 
 
 def check_episodes(
