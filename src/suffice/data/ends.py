@@ -26,10 +26,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from suffice.data.alphabet import Alphabet
-from suffice.data.episodes import Episodes
+from suffice.data.episodes import Episodes, weights
 from suffice.data.log import Log, run_query
 from suffice.data.queries import EpisodesView, added
 from suffice.errors import LogError, SettingsError, parameter
+from suffice.kernels import walking
 from suffice.kernels.array_types import Float, Int64
 
 Ends = Literal["terminal", "censored", "auto"]
@@ -225,12 +226,15 @@ class _Stops(NamedTuple):
         times = np.ones(episodes.n, np.int64) if episodes.weight is None else episodes.weight
         decisions, n_seen = episodes.lengths(), episodes.alphabet.n_observations
         seen, size = episodes.letters[:, 1], n_seen + len(episodes.letters)
-        table = np.zeros((self.steps, size, 2), np.int64)
-        step, here = np.nonzero(decisions >= np.arange(1, self.steps + 1)[:, None])  # steps from 0
-        stops = (decisions[here] == step + 1).astype(np.int64)
-        before, last = seen[episodes.word[step, here]], n_seen + episodes.word[step + 1, here].astype(np.int64)
-        for code in (before, last):
-            np.add.at(table, (step, code, stops), times[here])
+        table, same = np.zeros((self.steps, size, 2), np.int64), np.arange(3)
+        for step in range(self.steps):  # from 0
+            ahead = np.clip(decisions - step, 0, 2).astype(np.uint32)  # decisions: none, the last, or several
+            before, last = (
+                walking.cross_count(ahead, same, word, weights(episodes), 3, len(episodes.letters))[[2, 1]].T
+                for word in episodes.word[step : step + 2]
+            )
+            np.add.at(table[step], seen, before)
+            table[step, n_seen:] = last
         cut = np.zeros(episodes.n, bool) if episodes.length is None else episodes.length <= episodes.horizon
         shorter, shortest = int(times[decisions < episodes.horizon].sum()), decisions[cut].min(initial=episodes.horizon)
         return _StopCounts(

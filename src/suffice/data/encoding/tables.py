@@ -24,6 +24,7 @@ from suffice.kernels.array_types import Codes, Float, Int64, Mask
 
 V = TypeVar("V")
 
+FEW = 1 << 12  # rows in which a column may already have all its values
 LOOKUP = 1 << 22  # cells of a look-up table that is cheap for any log
 MOST_COLUMNS = 10_000
 
@@ -173,7 +174,8 @@ class LogTable:
         if wrong:
             row = int(np.argmax(np.isin(raw, list(wrong))))
             self.refuse_row(row, name, wrong[int(raw[row])])
-        return Coded(renumber[raw], tuple(codes))
+        same = np.array_equal(renumber, np.arange(len(renumber)))
+        return Coded(raw if same else renumber[raw], tuple(codes))
 
 
 def settled(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -262,6 +264,9 @@ def dense(keys: Codes, size: int) -> tuple[Codes, Int64]:
         unique, codes = np.unique(keys, return_inverse=True)
         return codes.astype(smallest_uint(len(unique))), unique.astype(np.int64)
     occurs = np.zeros(size, dtype=bool)
+    occurs[keys[:FEW]] = True
+    if occurs.all():  # already in a few rows, so there are no gaps
+        return keys.astype(smallest_uint(size)), np.arange(size)
     occurs[keys] = True
     present = np.flatnonzero(occurs)
     renumber = np.zeros(size, dtype=smallest_uint(len(present)))

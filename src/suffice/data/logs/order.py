@@ -47,6 +47,8 @@ def order_rows(
     """
     steps = step_values(table, name)
     first = int(steps.values.min()) if steps.counts else None
+    if first is not None and _in_order(episode, steps.values - first):
+        return RowOrder((steps.values - first).astype(np.int32), False, first)
     begin = np.cumsum(length) - length
     if first is not None and (counted := _counted(steps.values - first, episode, begin, length)) is not None:
         slot = begin[episode] + counted
@@ -90,6 +92,13 @@ def gaps(table: LogTable, name: str, episode: Codes, step: Codes) -> Float:
     result = np.empty(len(order))
     result[order] = since / (1 if steps.counts else DAY)
     return result
+
+
+def _in_order(episode: Codes, step: Array) -> bool:
+    """Return whether the rows of each episode follow each other, episode by episode, and count from 0."""
+    begins = episode[1:] != episode[:-1]
+    follows = np.where(begins, step[1:] == 0, step[1:] == step[:-1] + 1)
+    return bool(step[0] == 0 and follows.all() and (episode[1:] >= episode[:-1]).all())
 
 
 def _counted(step: Int64, episode: Codes, begin: Int64, length: Int64) -> Int32 | None:

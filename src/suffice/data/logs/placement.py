@@ -181,6 +181,8 @@ def _truncated(table: LogTable, columns: Columns, rows: RowPositions) -> Mask:
     A terminated episode reached its end, whatever else is marked. Where only `truncated` is marked, and episodes have
     ids, all others reached their end.
     """
+    if not marks_ends(columns):
+        return np.zeros(len(rows.length), dtype=bool)
     last = rows.step + 1 == rows.length[rows.episode]
     marked = {name: _flags(table, name) for name in _ends(columns)}
     for name, flags in marked.items():
