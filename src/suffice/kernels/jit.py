@@ -26,8 +26,9 @@ if not (_THREADS.isdecimal() and int(_THREADS) > 0):  # the compiler would fail,
     )
 
 from numba import njit  # noqa: E402 after the check
+from numba.core.types import unliteral  # noqa: E402
 
-PATIENCE = 2.5  # seconds that a kernel may run in another way in a process; the slowest take 8 to compile
+PATIENCE = 1.25  # seconds that a kernel may run in another way in a process; the slowest take 6 to compile
 BY_NUMPY = 1 << 16  # elements of arguments above which a kernel's NumPy version is not used
 INTERPRETED = 1 << 15  # elements of arguments above which the source of a kernel is not interpreted
 
@@ -42,9 +43,16 @@ def jit(kernel: Callable[..., Any]) -> Any:
     if kernel.__name__.startswith("_"):
         options["no_cpython_wrapper"] = True
     try:
-        return njit(cache=True, **options)(kernel)
+        return _once_for_all_literals(njit(cache=True, **options)(kernel))
     except RuntimeError:  # neither the package folder nor the user's cache folder can be written
-        return njit(**options)(kernel)
+        return _once_for_all_literals(njit(**options)(kernel))
+
+
+def _once_for_all_literals(compiled: Any) -> Any:
+    """Compile a kernel that others call with 0, 1 and a variable once, not three times."""
+    template_for = compiled.get_call_template
+    compiled.get_call_template = lambda types, named: template_for(tuple(map(unliteral, types)), named)
+    return compiled
 
 
 def jit_unless_small(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], "_Tiered"]:
