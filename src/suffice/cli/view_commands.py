@@ -37,6 +37,7 @@ def draw(
     full: Flag = False,
     title: str = "",
     most: Whole | None = None,
+    columns: Flag = False,
     memory: str | None = None,
 ) -> None:
     """Draw the automaton of a model.
@@ -54,6 +55,7 @@ def draw(
         suffice draw maze.model -o maze.svg               # or .png, or .pdf
         suffice draw maze.model -o maze.svg --most 200    # more states
         suffice draw maze.model -o maze.dot               # for Graphviz
+        suffice draw wide.model -o columns.svg --columns  # evidence for each column
 
     Parameters
     ----------
@@ -69,11 +71,13 @@ def draw(
         Title above the picture.
     most
         Largest number of states to draw. Default: 60, or fewer if they have more than 240 arrows.
+    columns
+        Draw the evidence for each column of the log instead of the automaton.
     memory
         Most memory that the command may take, such as 4GB; what does not fit is refused. Default: half of all memory.
     """
     from suffice.models.model import Model
-    from suffice.view.model_views import PICTURES
+    from suffice.view.model_views import PICTURES, draw_columns
     from suffice.view.model_views import draw as draw_model
 
     kind = Path(output).suffix.lower()
@@ -83,7 +87,10 @@ def draw(
     keep_to_memory(memory)
     loaded = Model.load(model)
     with waiting("Drawing"):
-        draw_model(loaded, output, labels=labels, full=full, title=title, most=most)
+        if columns:
+            draw_columns(loaded, output)
+        else:
+            draw_model(loaded, output, labels=labels, full=full, title=title, most=most)
     say(f"Wrote {output}.")
     if kind == ".dot":
         say_next(shlex.join(["dot", "-Tsvg", output, "-o", str(Path(output).with_suffix(".svg"))]))

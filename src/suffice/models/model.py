@@ -556,6 +556,31 @@ class Model:
             _load("view.model_views:draw")(self, path, labels=labels, full=full, title=title, most=most),
         )
 
+    def draw_columns(self, path: str | Path | None = None) -> matplotlib.figure.Figure | Path:
+        """Draw the evidence for each column of the log, as `suffice draw --columns` does.
+
+        Parameters
+        ----------
+        path
+            File to write: .svg, .png or .pdf. Default: none.
+
+        Returns
+        -------
+        matplotlib.figure.Figure or pathlib.Path
+            The picture, or the file that was written.
+
+        Raises
+        ------
+        SufficeError
+            If the columns of the model were not chosen by the data.
+
+        Examples
+        --------
+        >>> suffice.learn("log.parquet", observations="auto").draw_columns("columns.svg").name
+        'columns.svg'
+        """
+        return cast("matplotlib.figure.Figure | Path", _load("view.model_views:draw_columns")(self, path))
+
     def explore(
         self,
         path: str | Path | None = None,

@@ -78,6 +78,15 @@ def draw(
     return save_picture(figure, path)
 
 
+def draw_columns(model: Model, path: str | Path | None = None) -> Figure | Path:
+    """Draw the evidence for each column of the log of a model; see `Model.draw_columns`."""
+    from suffice.view.column_evidence import draw_column_evidence
+    from suffice.view.saving import save_picture
+
+    figure = draw_column_evidence(model)
+    return figure if path is None else save_picture(figure, path)
+
+
 def _figure(model: Model, path: str | Path | None, **how: Any) -> Figure:
     from suffice.view.automaton import draw_automaton
     from suffice.view.style import refuse_without_matplotlib

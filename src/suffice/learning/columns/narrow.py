@@ -4,7 +4,7 @@ In a log with few distinct observations, all columns can be used, and a column w
 still help. So both automata are learned from one half of the episodes, and each predicts the rewards of the other half.
 All columns are kept if they are better by more than a standard error or, where no column was selected, unless they are
 worse by more than two. By default, a log with very few distinct observations is learned with all columns unless these
-are worse: by a standard error, and by a tenth of a bit per episode as well where no column was selected.
+are worse: by a standard error, and by fifty bits of the whole log as well where no column was selected.
 docs/decisions/0043 and 0053.
 """
 
@@ -31,7 +31,7 @@ MOST_OBSERVATIONS = 64  # distinct observations of a narrow log
 FEWEST_DECISIONS = 20  # per distinct observation
 FEWEST_EPISODES = 20
 VERY_FEW_OBSERVATIONS = 24  # distinct observations of a log that is usually learned with all columns
-LEAST_BITS = 0.1  # per episode, by which no column at all has to be better than all of them
+LEAST_BITS = 50.0  # of the whole log, by which no column at all has to be better than all of them
 BETTER, NOT_WORSE = 1.0, -2.0  # standard errors by which all columns have to be better; the second if none is selected
 
 
@@ -53,7 +53,7 @@ def prefer_selected(log: ColumnarLog, selected: Sequence[Feature], settings: Set
     if everything is None or not can_compare(log) or len(selected) == len(log.columns):
         return False
     gain, error = _gain(log, selected, everything, settings)
-    return gain < -BETTER * error and (bool(selected) or gain < -LEAST_BITS)
+    return gain < -BETTER * error and (bool(selected) or gain * log.n < -LEAST_BITS)
 
 
 def can_compare(log: ColumnarLog) -> bool:

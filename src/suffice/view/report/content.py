@@ -14,6 +14,7 @@ from suffice.automata.state_summary import arrivals
 from suffice.automata.training_ranges import training_ranges
 from suffice.data.alphabet import in_order
 from suffice.evidence.estimates import Estimate
+from suffice.models.column_texts import column_sentences, ignored_columns
 from suffice.models.header import Header
 from suffice.models.model import Model
 from suffice.models.model_data import ended_states
@@ -110,7 +111,9 @@ def _data(model: Model) -> Data:
         columns.append(Column(name, "observation", values_of(values, encoder.legend(name))))
     columns.append(Column("action", "action", values_of(about.actions)))
     columns.append(Column("reward", "reward", values_of(about.rewards)))
-    return Data(about.episodes, model.rdp.horizon, about.held_out, about.log_hash, columns)
+    found = list(column_sentences(about.columns_found or None))
+    size = about.episodes, model.rdp.horizon, about.held_out, about.log_hash
+    return Data(*size, columns, ignored_columns(about), found)
 
 
 def _automaton(model: Model, names: StateNames) -> Automaton:

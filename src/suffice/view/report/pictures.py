@@ -1,4 +1,4 @@
-"""The two figures of a report, as inline SVG."""
+"""The figures of a report, as inline SVG."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import math
 import re
 from collections.abc import Sequence
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from suffice.errors import SufficeError
 from suffice.models.model import Model
 from suffice.view.automaton import draw_automaton
+from suffice.view.column_evidence import draw_column_evidence
 from suffice.view.html import Html, join, tag
 from suffice.view.report.structure import MeanReturn
 from suffice.view.report.texts import figure
 from suffice.view.style import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FIGURE_WIDTH, ROW, LEFT, RIGHT = 800, 34, 325, 110  # pixels of the interval figure; names are left, numbers right
 SMALLEST_SCALE = 0.7  # share of its natural size to which the automaton shrinks; wider drawings are scrolled
@@ -25,18 +30,30 @@ def automaton_svg(model: Model) -> Html | str:
         drawn = draw_automaton(model.in_words.rdp, model.own_plan, brief=True)
     except SufficeError as error:
         return f"No drawing: {str(error).rstrip('.')}."
+    return _inline(drawn, f"Automaton with {model.rdp.n_states} states and the transitions between them")
+
+
+def evidence_svg(model: Model) -> Html | str:
+    """Return the drawing of the evidence for columns, or a sentence that states why there is none."""
+    try:
+        return _inline(draw_column_evidence(model), "Evidence for each column, and the evidence that is needed")
+    except SufficeError as error:
+        return f"No drawing: {str(error).rstrip('.')}."
+
+
+def _inline(drawn: Figure, title: str) -> Html:
+    """Return a figure as markup within a page."""
     file = StringIO()
     with drawing():
         drawn.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", file.getvalue(), flags=re.S)
     inner = svg[svg.index("<svg") :].partition(">")[2]
     width, height = (round(96 * inches) for inches in drawn.get_size_inches())
-    title = tag("title", f"Automaton with {model.rdp.n_states} states and the transitions between them")
     style = f"min-width:{round(SMALLEST_SCALE * width)}px;max-width:{width}px"
     box = re.search(r'viewBox="([\d. -]+)"', svg)
     view = box.group(1) if box else f"0 0 {width} {height}"
     opening = f'<svg xmlns:xlink="http://www.w3.org/1999/xlink" role="img" viewBox="{view}" style="{style}">'
-    return Html(f"{opening}{title}{inner.strip()}")
+    return Html(f"{opening}{tag('title', title)}{inner.strip()}")
 
 
 def intervals_svg(worth: Sequence[MeanReturn]) -> Html:

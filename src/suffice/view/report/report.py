@@ -5,7 +5,7 @@ from __future__ import annotations
 from suffice.models.model import Model
 from suffice.planning.off_policy import OffPolicyEvaluation
 from suffice.view.report.content import content_of
-from suffice.view.report.pictures import automaton_svg
+from suffice.view.report.pictures import automaton_svg, evidence_svg
 from suffice.view.report.sections import page_of
 from suffice.view.report.structure import Content
 
@@ -35,4 +35,5 @@ def report_of(model: Model, *, evaluation: OffPolicyEvaluation | None = None, ti
     >>> report_of(model, title="Corridor")[:15]
     '<!DOCTYPE html>'
     """
-    return page_of(content_of(model, evaluation, title), automaton_svg(model))
+    evidence = evidence_svg(model) if model.about.columns_found else ""
+    return page_of(content_of(model, evaluation, title), automaton_svg(model), evidence)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from suffice.view.html import Html, join, page, table, tag, text
 from suffice.view.report.advice import advice, figures, returns
-from suffice.view.report.structure import FORMER_KEY, Automaton, Content, PolicyChange, State, Untried
+from suffice.view.report.structure import FORMER_KEY, Automaton, Content, Data, PolicyChange, State, Untried
 from suffice.view.report.style import PAGE_CSS
 from suffice.view.report.texts import figure, percent
 
@@ -23,8 +23,8 @@ NEXT = {
 }
 
 
-def page_of(content: Content, picture: Html | str) -> str:
-    """Return the whole page; `picture` is the drawing of the automaton, or a sentence if there is none."""
+def page_of(content: Content, picture: Html | str, evidence: Html | str = "") -> str:
+    """Return the whole page, given drawings of the automaton and of the evidence for columns, or sentences instead."""
     planned: dict[str, tuple[str, list[str]]] = {}
     if content.advice is not None:
         planned = {
@@ -33,7 +33,7 @@ def page_of(content: Content, picture: Html | str) -> str:
         }
     sections = planned | {
         "automaton": ("What must be remembered", _automaton(content, picture)),
-        "data": ("Data", _data(content)),
+        "data": ("Data", [*_data(content), *_columns(content.data, evidence)]),
         "promise": ("Guarantees", _guarantees(content)),
         "care": ("Assumptions and limits", [_list(content.cautions)]),
         "more": ("What to do next", _more(content)),
@@ -176,6 +176,18 @@ def _data(content: Content) -> list[str]:
         table("Columns of the log", ("Column", "Role", "Values"), rows),
         tag("p", "Fingerprint of the log: ", tag("code", data.log_hash), class_="note"),
     ]
+
+
+def _columns(data: Data, evidence: Html | str) -> list[str]:
+    """Return which columns matter, with the evidence; nothing if they were not chosen by the data."""
+    if not data.columns_evidence:
+        return []
+    drawn = (
+        tag("figure", evidence, tag("figcaption", "Evidence for each column, given the chosen ones."))
+        if evidence
+        else ""
+    )
+    return [tag("h3", "Columns that matter"), _list(data.columns_evidence), drawn]
 
 
 def _guarantees(content: Content) -> list[str]:

@@ -25,6 +25,8 @@ class Data(msgspec.Struct, frozen=True):
     held_out: float  # share of the log's episodes
     log_hash: str
     columns: list[Column]
+    columns_ignored: list[str] = []
+    columns_evidence: list[str] = []  # sentences, if columns were chosen by the data
 
 
 class State(msgspec.Struct, frozen=True):
