@@ -99,7 +99,9 @@ def _read_as_named(data: Data, how: ReadOptions, room: MemoryBudget, like: Model
 
 
 def _has_few_observations(columnar: ColumnarReading) -> bool:
-    """Return whether a log has very few distinct observations, with all columns."""
+    """Return whether a log has very few distinct observations, with all columns as they are."""
+    if any(column.name not in columnar.offered for column in columnar.log.columns):  # parts of dates
+        return False
     return all(reason == "constant" for reason in columnar.left_out.values()) and is_very_narrow(columnar.log)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.data.alphabet import Value
 from suffice.data.encoding.binning import LOWEST
+from suffice.data.encoding.encoder import Encoder
 from suffice.models.column_findings import ColumnExample, ColumnFinding, ColumnsFound
 from suffice.models.header import Header
 
@@ -27,7 +28,7 @@ SOME_EVIDENCE = 0.2  # share of the needed evidence from which more episodes may
 
 def ignored_columns(about: Header) -> list[str]:
     """List the observation columns of the log that the model does not use."""
-    return [name for name in about.encoder.offered or () if name not in about.encoder.observations]
+    return list(Encoder.from_data(about.encoder).ignored)
 
 
 def columns_text(about: Header) -> str:

@@ -22,6 +22,7 @@ from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.grouping import encode_or_group, encode_rewards, refuse_continuous
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn, from_data, to_data
 from suffice.data.encoding.observations import values_of
+from suffice.data.encoding.parts import split_part
 from suffice.data.encoding.tables import Coded, LogTable, dense
 from suffice.errors import SettingsError, did_you_mean, parameter
 from suffice.kernels.array_types import Int64
@@ -109,7 +110,8 @@ class Encoder:
     @property
     def ignored(self) -> tuple[str, ...]:
         """The observation columns of the log that are not used, in order."""
-        return tuple(name for name in self.offered if name not in self.features)
+        used = {*self.features, *(part[0] for name in self.features if (part := split_part(name)) is not None)}
+        return tuple(name for name in self.offered if name not in used)
 
     @property
     def bins(self) -> dict[str, Bins]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from suffice.data.alphabet import unboxed
+from suffice.data.encoding.parts import part_of_value, split_part
 from suffice.errors import LogError
 
 CONTAINER = re.compile(r"obs|observations?", re.IGNORECASE)  # a column of whole observations
@@ -25,15 +26,29 @@ def values_of(observation: Any, names: Sequence[str], offered: Sequence[str] = (
     """
     if isinstance(observation, Mapping):
         return [_entry(observation, name, names) for name in names]
+    if (row := _row(observation)) is not None:
+        return [_entry(row, name, names) for name in names]
     values = flat_values(observation)
-    if offered and len(values) == len(offered) != len(names):
-        return [values[offered.index(name)] for name in names]
+    if offered and len(values) == len(offered) and tuple(offered) != tuple(names):
+        whole = dict(zip(offered, values, strict=True))
+        return [_entry(whole, name, names) for name in names]
     if len(values) != len(names):
         raise LogError(
             f"observation: it has {len(values)} values, but the model reads {len(names)}. Pass one for each feature: "
             f"{', '.join(names)}."
         )
     return values
+
+
+def _row(observation: Any) -> Mapping[str, Any] | None:
+    """Return the named values of a row of a table, such as a Series or a named tuple; None if it is not one."""
+    if hasattr(observation, "_asdict"):
+        named: Mapping[str, Any] = observation._asdict()
+        return named
+    if hasattr(observation, "index") and hasattr(observation, "to_dict") and hasattr(observation, "__array__"):
+        labelled: Mapping[str, Any] = observation.to_dict()
+        return labelled if all(isinstance(name, str) for name in labelled) else None
+    return None
 
 
 def flat_values(value: Any) -> list[Any]:
@@ -56,7 +71,9 @@ def has_features(observation: Mapping[str, Any], names: Sequence[str]) -> bool:
 
 
 def _entry(observation: Mapping[str, Any], name: str, names: Sequence[str]) -> Any:
-    if (value := _find(observation, name)) is None and name not in observation:
+    part = split_part(name)
+    known = name in observation or (part is not None and part[0] in observation)
+    if (value := _find(observation, name)) is None and not known:
         raise LogError(f"observation: {name!r} is missing. Pass a value for each feature: {', '.join(names)}.")
     values = flat_values(value)
     if len(values) != 1:
@@ -72,6 +89,8 @@ def _find(observation: Any, name: str) -> Any:
     """Find a feature by its name, or by the path to it within vectors and records: `arm.0`, `obs.arm.0`."""
     if name in observation:
         return observation[name]
+    if (part := split_part(name)) is not None and part[0] in observation:
+        return part_of_value(unboxed(observation[part[0]]), part[1])
     first, _, rest = name.partition(".")
     for path in (name.split("."), rest.split(".") if CONTAINER.fullmatch(first) else []):
         for sole in (False, True):  # logs may leave out the index of a vector of length 1

@@ -23,6 +23,7 @@ from suffice.data.content import content_order
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.grouping import Frequent, frequent_values
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn
+from suffice.data.encoding.parts import PARTS, is_time, with_parts
 from suffice.data.encoding.tables import Coded, LogTable
 from suffice.data.ends import NO_EARLY_ENDS, Ends, LogEnds
 from suffice.data.logs.episode_keys import episode_hashes, is_number
@@ -76,15 +77,17 @@ def _read_flat(opened: LogTable, table: LogTable, columns: Columns, how: ReadOpt
     without = replace(without, encoder=replace(without.encoder, kinds=own), ends=undecided)
     base, report = read_table(opened, without)
     hashes = episode_hashes(table, columns, layout)
+    parts = _time_parts(table, columns, request)
+    table = replace(with_parts(table, list(parts)), roles={**table.roles, **dict.fromkeys(parts, "observation")})
     order = content_order(hashes, base.weight)[np.random.default_rng(SEED).permutation(layout.n)]
     base, reader = base.columns(order), _Reader(table, layout, request, how.max_values, order)
     found: list[LoggedColumn] = []
     left_out: dict[str, Reason] = {}
     fitted: dict[str, ColumnEncoder] = {}
-    for name in offered:
+    for name in [*(name for name in offered if name not in parts.values()), *parts]:
         column, kind = reader.read(name)
         if isinstance(column, str):
-            left_out[name] = column
+            left_out |= {} if name in parts else {name: column}
         else:
             found.append(column)
         if kind != CATEGORY:
@@ -93,6 +96,15 @@ def _read_flat(opened: LogTable, table: LogTable, columns: Columns, how: ReadOpt
     if how.ends == "auto" and ends.kind == "censored":
         log, ends = decide_columnar_ends(log, ends)
     return ColumnarReading(log, offered, left_out, fitted, columns, ends)
+
+
+def _time_parts(table: LogTable, columns: Columns, request: Mapping[str, ColumnRequest]) -> dict[str, str]:
+    """Return the parts that are read instead of dates and times with many values, and of the steps, by their column."""
+    observed = [name for name in columns.observations or () if name not in request]
+    times = [name for name in observed if is_time(table, name) and len(table.distinct(name)[1]) > FEW_VALUES]
+    if columns.step is not None and is_time(table, columns.step):
+        times.append(columns.step)
+    return {f"{name}.{part}": name for name in times for part in PARTS}
 
 
 @dataclass(frozen=True)

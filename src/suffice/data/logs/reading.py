@@ -19,6 +19,7 @@ from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import KNOWN, Columns, find_columns, roles_of, text_columns
 from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest, HasEncoder
 from suffice.data.encoding.kinds import ColumnRequest
+from suffice.data.encoding.parts import with_parts
 from suffice.data.encoding.tables import Coded, LogTable, V
 from suffice.data.ends import Ends, decide_ends, ends_of
 from suffice.data.episodes import Episodes
@@ -181,6 +182,7 @@ def flat_table(opened: LogTable, how: ReadOptions) -> tuple[LogTable, Columns, t
     """Return the log with one row per decision and one value per cell, its columns by role, and notes."""
     named, like = how.encoder.columns, how.encoder.like
     table = unnest(opened, named if like is None else named.over(like))
+    table = with_parts(table, [*(named.observations or ()), *((like and like.observations) or ())])
     if like is not None:
         taken = [getattr(named, role) for role in KNOWN]
         named = named.over(like.where_in([name for name in table.names if name not in taken]))
