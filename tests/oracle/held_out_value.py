@@ -18,6 +18,7 @@ from suffice.planning.plan import Plan
 
 Node = Hashable
 Cell = tuple[Any, Node, int]  # table, node, action
+Visit = tuple[float, float, Node | None]  # weight times 1/μ, 1/μ, and the node that followed
 LAST = "last"
 CUT = "cut"
 
@@ -33,12 +34,16 @@ class Decision(NamedTuple):
     action: int
     reward: float
     cut: bool = False  # the episode goes on, but where was not observed
+    omega: float = 1.0  # 1/μ
 
 
 class LiteralPlan:
     """A plan walked by held-out episodes, in dictionaries."""
 
-    def __init__(self, rdp: RDP, plan: Plan, episodes: Episodes, spans: list[float], discount: float = 1.0) -> None:
+    def __init__(
+        self, rdp: RDP, plan: Plan, episodes: Episodes, spans: list[float], discount: float = 1.0, mu: Any = None
+    ) -> None:
+        self.mu = mu
         self.rdp, self.plan, self.spans, self.discount = rdp, plan, spans, discount
         steps = len(episodes.word)
         lengths = [steps] * episodes.n if episodes.length is None else episodes.length.tolist()
@@ -77,7 +82,9 @@ class LiteralPlan:
             horizon = self.rdp.horizon
             table = t if not self.rdp.stationary else LAST if t == horizon else "inner"
             cut = self.cut_off[i] and t == len(steps) - 1
-            found.append(Decision(t, table, (place, before[refinement]), (place, None), place, number, reward, cut))
+            omega = 1.0 if self.mu is None else 1 / self.mu[t][i]
+            nodes = (place, before[refinement]), (place, None)
+            found.append(Decision(t, table, *nodes, place, number, reward, cut, omega))
         return found
 
     def chance(self, t: int, place: int, action: int) -> float:
@@ -136,13 +143,13 @@ class LiteralPlan:
                     if cell not in visits:
                         continue
                     known += flow
-                    n = sum(w for w, _ in visits[cell])
-                    use[t, cell] = flow / (n if refinement is None else n + 1)
+                    total, n = self.numbers(visits[cell])
+                    use[t, cell] = flow / total * (1 if refinement is None else n / (n + 1))
                     rare[cell] += flow / (n + 1) * left / 2
-                    for w, after in visits[cell]:
+                    for w, _, after in visits[cell]:
                         if after not in (None, CUT):
                             more = self.more(visits[cell])
-                            following[after] += self.discount * more * flow * w / n
+                            following[after] += self.discount * more * flow * w / total
                 missing += ((part - known) * left / 2) ** 2
             share = following
         for i, walk in enumerate(walks):
@@ -156,31 +163,36 @@ class LiteralPlan:
                             own = mean if d.cut or later is None else v.get((t + 1, later.node), 0.0)
                             after = mean + self.more(visits[cell]) * (own - mean)
                         gain = d.reward + self.discount * after
-                        influence[i] += use[t, cell] * (gain - q[t, cell])
+                        influence[i] += d.omega * use[t, cell] * (gain - q[t, cell])
         return value, influence, missing + sum(r**2 for r in rare.values())
 
-    def mean_after(self, visits: list[tuple[int, Node | None]], t: int, v: Any) -> float:
+    def numbers(self, visits: list[Visit]) -> tuple[float, float]:
+        """Return the sum of the weights of visits, and their effective number."""
+        total = sum(w for w, _, _ in visits)
+        return total, total**2 / sum(w * omega for w, omega, _ in visits)
+
+    def mean_after(self, visits: list[Visit], t: int, v: Any) -> float:
         """Return the mean value of the nodes that are known to have followed; 0 if there are none."""
-        known = [(w, v.get((t + 1, after), 0.0)) for w, after in visits if after not in (None, CUT)]
+        known = [(w, v.get((t + 1, after), 0.0)) for w, _, after in visits if after not in (None, CUT)]
         return sum(w * value for w, value in known) / sum(w for w, _ in known) if known else 0.0
 
-    def more(self, visits: list[tuple[int, Node | None]]) -> float:
+    def more(self, visits: list[Visit]) -> float:
         """Return how many visits go on for each one of which it is known where."""
-        known = sum(w for w, after in visits if after not in (None, CUT))
-        return sum(w for w, after in visits if after is not None) / known if known else 1.0
+        known = sum(w for w, _, after in visits if after not in (None, CUT))
+        return sum(w for w, _, after in visits if after is not None) / known if known else 1.0
 
     def values(self, walks: list[list[Decision]], base: Any) -> Any:
         """Return Q by step and cell, V by step and node, and the visits of each cell with the node that followed."""
         horizon = self.rdp.horizon
-        visits: dict[Cell, list[tuple[int, Node | None]]] = defaultdict(list)
+        visits: dict[Cell, list[Visit]] = defaultdict(list)
         rewards: dict[Cell, float] = defaultdict(float)
         state = {d.node: (d.state, d.place) for walk in walks for d in walk}
         nodes: dict[Any, set[Node]] = defaultdict(set)  # that may be asked for at each step
         for w, walk in zip(self.weight, walks, strict=True):
             for d, later in zip(walk, [*walk[1:], None], strict=True):
                 after = CUT if d.cut else None if later is None else later.node
-                visits[d.table, d.node, d.action].append((w, after))
-                rewards[d.table, d.node, d.action] += w * d.reward
+                visits[d.table, d.node, d.action].append((w * d.omega, d.omega, after))
+                rewards[d.table, d.node, d.action] += w * d.omega * d.reward
                 nodes[None if self.rdp.stationary else d.step].add(d.node)
         q: dict[tuple[int, Cell], float] = {}
         v: dict[tuple[int, Node], float] = {}
@@ -195,14 +207,14 @@ class LiteralPlan:
                     cell = (table, node, action)
                     if cell not in visits:
                         continue
-                    n = sum(w for w, _ in visits[cell])
+                    total, n = self.numbers(visits[cell])
                     later = 0.0
                     if t < horizon:
-                        goes_on = sum(w for w, after in visits[cell] if after is not None)
+                        goes_on = sum(w for w, _, after in visits[cell] if after is not None)
                         later = goes_on * self.mean_after(visits[cell], t, v)
-                    gains = rewards[cell] + self.discount * later
+                    mean = (rewards[cell] + self.discount * later) / total
                     leans = None if base is None else base[0][t, (table, plain, action)]
-                    q[t, cell] = gains / n if leans is None else (gains + leans) / (n + 1)
+                    q[t, cell] = mean if leans is None else (n * mean + leans) / (n + 1)
                     chance = self.chance(t, place, action)
                     known += chance
                     v[t, node] += chance * q[t, cell]

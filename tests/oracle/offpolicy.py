@@ -1,4 +1,4 @@
-"""Off-policy evaluation by definition, in loops over episodes. Theory: docs/theory.md, section 6.
+"""Importance sampling by definition, in loops over episodes. Theory: docs/theory.md, section 6.
 
 A place is the number of a state, or ("lost", t) before step t if the automaton has no state for the history. A step is
 (action, observation, reward) in the values of the log; its action is None in step 0 and "pad" after the end.
@@ -16,17 +16,14 @@ from typing import Any
 from suffice.automata.rdp import BEHAVE, RDP, UNSEEN
 from suffice.planning.plan import Plan
 
-from . import planning
-
 Step = tuple[Any, Any, float]
 Place = int | tuple[str, int]
 Chances = Mapping[Any, float]
-Node = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """A plan on an automaton, with the choices and values of the training episodes."""
+    """A plan on an automaton, with the choices of the training episodes."""
 
     rdp: RDP
     plan: Plan
@@ -95,37 +92,6 @@ class HeldOut:
         if isinstance(place, int) and self.plan.actions[place] != BEHAVE:
             return {self.rdp.alphabet.actions[self.plan.actions[place]]: 1.0}
         return self.log_chances(place)
-
-    # Values
-
-    @cached_property
-    def _by_the_log(self) -> tuple[planning.Process, Any]:
-        process = planning.Process.of(self.rdp)
-        actions = {q: None if a == BEHAVE else a for q, a in enumerate(self.plan.actions.tolist())}
-        return process, planning.value_of(process, actions)
-
-    @cached_property
-    def own(self) -> dict[int, float]:
-        """The value of following the plan from each state on, by the training episodes."""
-        process, values = self._by_the_log
-        return {q: process.in_user_units(q, value) for q, value in values.items()}
-
-    def stated(self, place: Place) -> float:
-        """Return the value of a place under the plan; if lost, the mean over all episodes at that step."""
-        if isinstance(place, int):
-            return float(self.own[place])
-        states = [q for q, t in enumerate(self.layer) if t == place[1]]
-        visits = {q: sum(k for *_, k in self.met[q]) for q in states}
-        return sum(visits[q] * float(self.own[q]) for q in states) / max(sum(visits.values()), 1)
-
-    def action_value(self, place: Place, action: Any) -> float:
-        """Return Q(place, action); the value of the place if the action was never taken."""
-        process, values = self._by_the_log
-        code = process.actions[self.rdp.alphabet.actions.index(action)]
-        moves = process.moves[place].get(code) if isinstance(place, int) else None
-        if not moves or not isinstance(place, int):
-            return self.stated(place)
-        return process.in_user_units(place, planning.mean(moves, values))
 
     def lost(self, steps: Sequence[Step]) -> tuple[int, int]:
         """Count the decisions in places without a state, and all decisions."""
@@ -207,80 +173,3 @@ class Sample:
             for i, (h, steps) in enumerate(zip(shares, self.episodes, strict=True)):
                 off[i] += h * (steps[t][2] - mean) / max(1 - h, 0.02)
         return value, math.sqrt(sum(x**2 for x in off)) + one_more
-
-    # Weights of states
-
-    def node(self, i: int, t: int, edges: int) -> Node:
-        """Return the place before decision t, whether the episode has ended, and the last edges before it."""
-        steps, places = self.episodes[i], self.places[i]
-        edge = [(places[s - 1], steps[s - 1][:2]) for s in range(t, max(t - edges, 0), -1)]
-        return t, places[t], self.acts(i, t), *edge
-
-    @cached_property
-    def _values(self) -> dict[tuple[Node, Any, int], float]:
-        return {}
-
-    def action_value(self, node: Node, action: Any, edges: int) -> float:
-        """Return Q(u, a): the mean over visits, with one more visit that has the value of the coarser node."""
-        if (node, action, edges) not in self._values:
-            t, place = node[:2]
-            visits = [i for i in self.visits[node] if self.episodes[i][t][0] == action]
-            omega = [1 / self.mu(i, t) for i in visits]
-            gains = [self.episodes[i][t][2] + self.value_after(i, t, edges) for i in visits]
-            coarser = node[: 2 + edges]
-            prior = self.action_value(coarser, action, edges - 1) if edges else self.held.action_value(place, action)
-            n = sum(omega) ** 2 / sum(w**2 for w in omega) if omega else 0.0
-            mean = sum(w * g for w, g in zip(omega, gains, strict=True)) / sum(omega) if omega else 0.0
-            self._values[node, action, edges] = (n * mean + prior) / (n + 1)
-        return self._values[node, action, edges]
-
-    @cached_property
-    def visits(self) -> dict[Node, list[int]]:
-        """The episodes that visit each node."""
-        found: defaultdict[Node, list[int]] = defaultdict(list)
-        for i in range(len(self.episodes)):
-            for t in self.decisions:
-                for node in {self.node(i, t, edges) for edges in range(3)}:
-                    found[node].append(i)
-        return found
-
-    def value(self, i: int, t: int, edges: int) -> float:
-        """Return V(u) of the node before decision t, which is 0 after the end."""
-        node = self.node(i, t, edges)
-        if not self.acts(i, t):
-            return 0.0
-        return sum(p * self.action_value(node, a, edges) for a, p in self.held.chances(node[1]).items())
-
-    def value_after(self, i: int, t: int, edges: int) -> float:
-        return self.value(i, t + 1, edges) if t + 1 in self.decisions else 0.0
-
-    def by_nodes(self, edges: int) -> tuple[float, float]:
-        """Return the estimate for nodes with some of the last edges, and its error."""
-        n = len(self.episodes)
-        first = [self.value(i, 1, edges) for i in range(n)]
-        value = sum(first) / n
-        influence, extra = [(v - value) / n for v in first], 0.0
-        visited: defaultdict[Node, float] = defaultdict(float)
-        for i in range(n):
-            visited[self.node(i, 1, edges)] += 1 / n
-        for t in self.decisions:
-            left = sum(high - low for low, high in self.ranges[t:])
-            for node in sorted((u for u in visited if u[0] == t and u[2]), key=repr):
-                for action, chance in self.held.chances(node[1]).items():
-                    flow = visited[node] * chance
-                    taken = [i for i in self.visits[node] if self.episodes[i][t][0] == action]
-                    omega = {i: 1 / self.mu(i, t) for i in taken}
-                    m = sum(omega.values()) ** 2 / sum(w**2 for w in omega.values()) if omega else 0.0
-                    extra += (flow * left / 2 / (m + 1)) ** 2
-                    for i in taken:
-                        weight = flow * omega[i] / sum(omega.values())
-                        gain = self.episodes[i][t][2] + self.value_after(i, t, edges)
-                        influence[i] += weight * m / (m + 1) * (gain - self.action_value(node, action, edges))
-                        if t + 1 in self.decisions:
-                            visited[self.node(i, t + 1, edges)] += weight
-        return value, math.sqrt(sum(x**2 for x in influence) + extra)
-
-    def doubly_robust(self) -> tuple[float, float]:
-        """Return the doubly robust estimate and its error."""
-        (coarse, _), (value, error), (fine, _) = (self.by_nodes(edges) for edges in range(3))
-        return value, math.hypot(error, coarse - fine)

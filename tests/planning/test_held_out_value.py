@@ -16,7 +16,11 @@ from suffice.data.possible_returns import reward_ranges
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning import contingency
-from suffice.planning.held_out_value import REFINEMENTS, HeldOutPlan, _Nodes, _Walk, distinct, lack_of_fit
+from suffice.planning.contingency import distinct
+from suffice.planning.held_out_nodes import REFINEMENTS, Nodes
+from suffice.planning.held_out_value import HeldOutPlan
+from suffice.planning.held_out_walk import HeldOutWalk
+from suffice.planning.lack_of_fit import lack_of_fit
 from suffice.planning.plan import Plan
 from suffice.planning.planner import GREEDY, Planning, plan_on
 from support.censoring import censored
@@ -46,8 +50,9 @@ def test_held_out_plan_value_agrees_with_literal_recursion(
     rdp, plan, episodes = learned_plan(seed, stationary)
     ranges = reward_ranges(episodes)
     spans = (ranges.high - ranges.low)[1:]
-    found = HeldOutPlan(rdp, plan, episodes, spans).value(refinement)
-    value, influence, rare = LiteralPlan(rdp, plan, episodes, spans.tolist()).estimate(refinement)
+    mu = np.random.default_rng(seed).uniform(0.1, 1, episodes.word.shape) if seed % 3 == 1 else None
+    found = HeldOutPlan(rdp, plan, episodes, spans, propensity=mu).value(refinement)
+    value, influence, rare = LiteralPlan(rdp, plan, episodes, spans.tolist(), mu=mu).estimate(refinement)
     assert found.value == pytest.approx(value, abs=1e-9)
     assert found.influence == pytest.approx(np.array(influence), abs=1e-9)
     assert found.rare == pytest.approx(rare, abs=1e-9)
@@ -109,9 +114,9 @@ def test_lack_of_fit_has_the_exact_permutation_moments(rows: list[int], columns:
     nothing = np.zeros((2, n), np.int64)
     reward = np.array([columns, [0] * n], float)
     tables = [np.ones((1, 2))] * 2, [np.zeros(1)] * 2
-    walk = _Walk(nothing, nothing, nothing, None, None, reward, np.ones(n), *tables, False)
-    states = _Nodes(np.array([[0] * n, [1] * n]), np.array([0, 1]), np.array([0, 1]))
-    refined = _Nodes(np.array([rows, [3] * n]), np.zeros(4, np.int64), np.array([0, 0, 0, 1]))
+    walk = HeldOutWalk(nothing, nothing, nothing, None, None, reward, np.ones(n), *tables, False)
+    states = Nodes(np.array([[0] * n, [1] * n]), np.array([0, 1]), np.array([0, 1]))
+    refined = Nodes(np.array([rows, [3] * n]), np.zeros(4, np.int64), np.array([0, 0, 0, 1]))
     excess, variance = lack_of_fit(walk, states, refined)
     mean, expected = exact_moments(rows, columns)
     assert variance == pytest.approx(expected)

@@ -12,6 +12,7 @@ from oracle import random_episodes
 from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
 from suffice.learning.stationary.learner import learn_stationary
+from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.objective import OBJECTIVES, Objective
 from suffice.planning.off_policy import evaluate_off_policy
 from suffice.planning.plan import Plan
@@ -72,6 +73,8 @@ def test_evaluate_off_policy_has_larger_errors_with_groups_of_copies() -> None:
     alone, grouped = (
         evaluate_off_policy(rdp, plan, log) for log in (some, replace(some, group=copies.astype(np.uint64)))
     )
-    for name in ("log", "importance", "doubly_robust"):
+    for name in ("log", "importance"):
         assert getattr(grouped, name).error > getattr(alone, name).error, name
+    found = HeldOutPlan(rdp, plan, some, np.ones(6)).value("edge")
+    assert found.variance(None, group=copies.astype(np.uint64)) > found.variance(None)
     assert grouped.log.error == pytest.approx(alone.log.error * np.sqrt(20), rel=0.01)

@@ -1,4 +1,4 @@
-"""Held-out episodes on an automaton: the states that they visit, and the probabilities of their actions."""
+"""Held-out episodes along an automaton, with the action probabilities of a plan: what all held-out estimates use."""
 
 from __future__ import annotations
 
@@ -6,119 +6,125 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suffice.automata.rdp import RDP
+from suffice.automata.rdp import BEHAVE, RDP
 from suffice.automata.state_tracker import StateTracker
-from suffice.data.alphabet import PAD
-from suffice.data.episodes import Episodes, known_outcomes, observed_decisions, weights
-from suffice.data.memory_limit import require_memory
-from suffice.errors import LogError, spelled
-from suffice.kernels.array_types import Float, Int32, Int64, Mask, UInt64
+from suffice.data.alphabet import PAD, Value
+from suffice.data.episodes import Episodes, known_outcomes, observed_decisions
+from suffice.kernels.array_types import Float, Int64, Mask
+from suffice.planning.backward_induction import behaviour_values
 from suffice.planning.plan import Plan
 
-BYTES_A_STEP = 250  # memory of a step in all estimates
+ENDED = -1  # action after the end of an episode, and the node that it leads to
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOutWalk:
-    """Held-out episodes with the places of the state tracker that they visit: row t − 1 is decision t of 1..H."""
+    """Held-out episodes along an automaton; row t of [H, n] is the t-th decision, counted from 0."""
 
-    times: Int64  # [N] weights of the episodes
-    place: Int32  # [H, N] before each decision
-    edge: Int64  # [H, N] number of the place before, with the symbol that led on
-    acts: Mask  # [H, N] whether the episode has not ended, and is still observed
-    seen: Float  # [H, N] for how many episodes this one stands at the decision; 0 if it was cut off before
-    known: Float  # [H, N] for how many visits this one stands, by what followed; 0 if that is not known
-    action: Int64  # [H, N] index among the automaton's actions; 0 after the end
-    reward: Float  # [H, N]
-    target: Float  # [P, A] action probabilities of the policy
-    mu: Float  # [H, N] probabilities with which the behaviour policy took the actions, known or estimated
-    group: UInt64 | None = None  # [N] groups of episodes that may depend on each other
+    place: Int64  # [H, n] place before each decision; those of a layer are numbered one after the other
+    symbol: Int64  # [H, n] symbol that led there
+    action: Int64  # [H, n] number of the action; A if the automaton does not have it, ENDED if nothing is to count
+    cut: Mask | None  # [H, n] whether the episode was cut off after the decision; None: no episode was
+    over: Mask | None  # [H, n] whether the episode has ended before the decision; None: where nothing is to count
+    reward: Float  # [H, n]
+    weight: Float  # [n]
+    target: list[Float]  # [H] tables [P, A + 1] of the plan's action probabilities
+    prior: list[Float]  # [H] tables [P] of the values of places under the logged behaviour, from the training episodes
+    pooled: bool  # whether all decisions share their nodes, as in a stationary automaton
+    discount: float = 1.0
+    mu: Float | None = None  # [H, n] probabilities with which the behaviour policy took the actions; None: not known
 
     @classmethod
-    def of(cls, rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None) -> HeldOutWalk:
-        """Follow episodes; without propensities [H+1, N] these are the frequencies of actions in each place."""
-        steps = episodes.word.size
-        require_memory(BYTES_A_STEP * steps, f"the evaluation of {steps:,} steps", "evaluate on fewer episodes")
-        memory, actions = StateTracker.of(rdp), _known_actions(rdp, episodes)
-        places, word = memory.along(episodes), episodes.word
-        acts, action = (episodes.letters[:, 0] != PAD)[word[1:]], np.maximum(actions[word[1:]], 0)
-        times = weights(episodes) if episodes.weight is not None else np.ones(episodes.n, np.int64)
-        target = frequencies(memory.choices(plan.actions))
-        if propensity is None:
-            taken = np.zeros(target.shape)
-            np.add.at(taken, (places[:-1][acts], action[acts]), np.broadcast_to(times, acts.shape)[acts])
-            mu = frequencies(taken)[places[:-1], action]
-        else:
-            mu = propensity[1:]
+    def of(
+        cls, rdp: RDP, plan: Plan, episodes: Episodes, discount: float = 1.0, propensity: Float | None = None
+    ) -> HeldOutWalk:
+        """Follow episodes that have the horizon of the automaton; see `HeldOutPlan`."""
+        word, codes = episodes.word, episodes.letters[:, 0]
+        known: dict[Value | None, int] = {action: number for number, action in enumerate(rdp.alphabet.actions)}
+        numbers = np.array([known.get(episodes.alphabet.action(code), len(known)) for code in codes.tolist()])
+        tracker = StateTracker.of(rdp)
+        order = np.argsort(np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))]), kind="stable")
+        target, prior = (_stationary_plan if rdp.stationary else _layered_plan)(rdp, plan, tracker, order, discount)
+        action: Int64 = np.where(codes > PAD, numbers, ENDED)[word[1:]]
+        over: Mask | None = None
+        cut: Mask | None = None
+        if episodes.length is not None:  # what was not observed is not counted, and is not an end
+            seen = observed_decisions(episodes)
+            cut, over = seen & ~known_outcomes(episodes), (action == ENDED) & seen
+            action = np.where(seen, action, ENDED)
+        # With layers, nothing follows once all episodes have ended; one such decision marks that the last one is not
+        # cut.
+        lasts = len(action) if rdp.stationary else min(len(action), int((action != ENDED).any(axis=1).sum()) + 1)
         return cls(
-            times=times,
-            place=places[:-1],
-            edge=_edges(places, episodes),
-            acts=acts,
-            **_stands_for(episodes, acts, times),
-            action=action,
-            reward=np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word[1:]],
-            target=target,
-            mu=np.where(acts & (mu > 0), mu, np.where(acts, np.inf, 1.0)),
-            group=episodes.group,
+            place=np.argsort(order)[tracker.along(episodes)[:lasts]],
+            symbol=episodes.symbols()[1][word[:lasts]].astype(np.int64),
+            action=action[:lasts],
+            cut=None if cut is None else cut[:lasts],
+            over=None if over is None else over[:lasts],
+            reward=np.array(episodes.alphabet.rewards)[episodes.letters[:, 2]][word[1 : lasts + 1]],
+            weight=np.ones(episodes.n) if episodes.weight is None else episodes.weight.astype(float),
+            target=target[:lasts],
+            prior=prior[:lasts],
+            pooled=rdp.stationary,
+            discount=discount,
+            mu=None if propensity is None else propensity[1 : lasts + 1],
         )
 
-    def ratios(self) -> Float:
-        """Return the importance ratios ρ [H, N]; 1 after the end, and 0 if the behaviour never takes the action."""
-        return np.asarray(np.where(self.acts, self.target[self.place, self.action] / self.mu, 1.0))
+    @property
+    def n_actions(self) -> int:
+        """Return the number of actions, one more for those that the automaton does not have."""
+        return int(self.target[0].shape[1])
+
+    def ended(self) -> Mask:
+        """Return [H, n], whether the episode has ended before the decision."""
+        return np.asarray(self.action == ENDED if self.over is None else self.over)
+
+    def inverse_chances(self, rows: slice, live: Mask) -> Float | None:
+        """Return 1/μ of some decisions; 0 where the behaviour policy never takes the action, None if μ is not known."""
+        if self.mu is None:
+            return None
+        mu = self.mu[rows][live]
+        return np.where(mu > 0, 1 / np.where(mu > 0, mu, 1.0), 0.0)
 
 
-def _stands_for(episodes: Episodes, acts: Mask, times: Int64) -> dict[str, Float]:
-    """Return `seen` and `known`, by which episodes that are still observed stand for those that were cut off.
-
-    An episode that ends before it is cut off is always observed to its end, so that ends would count too much. The
-    inverse of the share that is not cut off, given the step, corrects this (inverse probability of censoring).
-    """
-    if episodes.length is None:
-        one = np.ones(acts.shape)
-        return {"seen": one, "known": one}
-    observed, outcome = observed_decisions(episodes), known_outcomes(episodes)
-    at_risk = np.maximum((acts * times).sum(axis=1), 1)
-    goes_on = 1 - ((acts & ~outcome) * times).sum(axis=1) / at_risk  # [H] share that is not cut off after the decision
-    left = np.concatenate([[1.0], np.cumprod(goes_on)[:-1]])  # [H] before it
-    last = np.maximum(acts.sum(axis=0) - 1, 0)  # an ended episode stands for as many as at its last decision
-    until = np.minimum(np.arange(len(acts))[:, None], last)
-    continues = np.vstack([acts[1:], np.zeros((1, episodes.n), bool)])
-    inverse = 1 / np.maximum(goes_on, 1 / at_risk)
-    known = np.where(outcome, np.where(continues, inverse[:, None], 1.0), 0.0)
-    return {"seen": np.where(observed, 1 / np.maximum(left, 1e-9)[until], 0.0), "known": known}
+def _layered_plan(
+    rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64, discount: float
+) -> tuple[list[Float], list[Float]]:
+    """Return the plan's action probabilities and values by place, which are the same tables for all decisions."""
+    own = behaviour_values(rdp, discount)
+    values = np.concatenate([own, _mean_by_layer(rdp, own)])[order]
+    return [_frequencies(tracker.choices(plan.actions))[order]] * rdp.horizon, [values] * rdp.horizon
 
 
-def refuse_longer_episodes(rdp: RDP, episodes: Episodes) -> None:
-    """Refuse episodes with more decisions than the plan has."""
-    if episodes.horizon > rdp.horizon:
-        cut = spelled(f"read_log(log, horizon={rdp.horizon})", f"--horizon {rdp.horizon}")
-        raise LogError(
-            f"the log's episodes have up to {episodes.horizon} decisions, but the model plans only {rdp.horizon}. "
-            f"Cut the episodes with {cut}."
-        )
+def _stationary_plan(
+    rdp: RDP, plan: Plan, tracker: StateTracker, order: Int64, discount: float
+) -> tuple[list[Float], list[Float]]:
+    """Return the plan's action probabilities and values by place, for each decision; the plan is one on layers."""
+    layered, state = rdp.unroll()
+    layer, inner = layered.layer_of(), np.arange(layered.n_states - 1)
+    own = behaviour_values(layered, discount)
+    usual, mean = _frequencies(tracker.choices(np.full(rdp.n_states, BEHAVE))), _mean_by_layer(layered, own)
+    target, prior = [], []
+    for t in range(1, rdp.horizon + 1):
+        copies = inner[layer[inner] == t]
+        acting = copies[plan.actions[copies] != BEHAVE]
+        chances, values = usual.copy(), np.full(len(usual), mean[t])
+        chances[state[acting]] = 0.0
+        chances[state[acting], plan.actions[acting]] = 1.0
+        values[state[copies]] = own[copies]
+        target.append(chances[order])
+        prior.append(values[order])
+    return target, prior
 
 
-def frequencies(choices: Float | Int64) -> Float:
-    """Return action probabilities [P, A] from counts; uniform where there are none."""
+def _mean_by_layer(rdp: RDP, values: Float) -> Float:
+    """Return the mean value of each layer over the training episodes, for histories that have left the automaton."""
+    layer, visits = rdp.layer_of(), rdp.counts.sum(axis=1)
+    return np.asarray(np.bincount(layer, visits * values) / np.maximum(np.bincount(layer, visits), 1))
+
+
+def _frequencies(choices: Int64) -> Float:
+    """Return the probabilities [P, A + 1] of choices: uniform where nothing is known, 0 for unknown actions."""
     total = choices.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(total > 0, choices / np.maximum(total, 1), 1 / choices.shape[1]))
-
-
-def _edges(places: Int32, episodes: Episodes) -> Int64:
-    """Return [H, N], a number for each pair of the place before step t − 1 and the symbol of step t − 1."""
-    symbols, of_letter = episodes.symbols()
-    before = np.concatenate([np.zeros_like(places[:1]), places[:-2]]).astype(np.int64)
-    return np.asarray(before * len(symbols) + of_letter[episodes.word[:-1]])
-
-
-def _known_actions(rdp: RDP, episodes: Episodes) -> Int64:
-    """Return [X], the index of each letter's action among the model's; -1 for padding and the dummy action."""
-    theirs = [episodes.alphabet.action(code) for code in episodes.letters[:, 0].tolist()]
-    ours = {action: place for place, action in enumerate(rdp.alphabet.actions)}
-    if unknown := [a for a in theirs if a is not None and a != "pad" and a not in ours]:
-        raise LogError(
-            f"the log has action {unknown[0]!r}, which the model does not know. Its actions are "
-            f"{', '.join(map(str, rdp.alphabet.actions))}. Rename those of the log, or learn the model again."
-        )
-    return np.array([ours.get(a, -1) if a is not None else -1 for a in theirs])
+    chances = np.where(total > 0, choices / np.maximum(total, 1), 1 / choices.shape[1])
+    return np.pad(chances, ((0, 0), (0, 1)))

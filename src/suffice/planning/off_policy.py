@@ -3,52 +3,54 @@
 Three estimates, each with a standard error:
 
 *model-based*          the value of the policy if the held-out frequencies on the automaton are the true probabilities
-                       (training frequencies where an action has no held-out ones)
 *importance sampling*  held-out returns, weighted by how much more likely the policy makes the whole episode: does not
                        rely on the automaton if propensities are known, but needs many episodes (`importance_sampling`)
-*doubly robust*        the automaton's values, corrected by held-out returns, with weights of candidates instead of
-                       episodes (`state_weights`)
+*doubly robust*        the same as model-based, but histories that came to a state by different edges are valued apart
 
-The first and the last have an error that includes how much finer histories than states change the estimate. All
-estimates and intervals are limited to the possible returns: the smallest and largest reward at each step, in the
-training and the held-out episodes, added up. An estimate that cannot be trusted is *unknown*: importance sampling with
-too few effective episodes, and any estimate whose interval would span most of the possible range.
+The first and the last are those of `held_out_value`, without and with a refinement, which also judge plans when they
+are made. Their 95 % intervals contain the intervals of all refinements and, if the automaton does not fit these
+episodes, of whole histories. All estimates and intervals are limited to the possible returns: the smallest and largest
+reward at each step, in the training and the held-out episodes, added up. An estimate that cannot be trusted is
+*unknown*: importance sampling with too few effective episodes, and any estimate whose interval would span most of the
+possible range.
 
-The probabilities μ of the logged actions come from a column of the log, or are the frequencies of actions in each state
-among the held-out episodes. Theory: docs/theory.md, section 6.
+The probabilities μ of the logged actions come from a column of the log. Without one, importance sampling uses the
+frequencies of actions in each state among the held-out episodes, and the other estimates need none. Theory:
+docs/theory.md, section 6.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Literal, NamedTuple, cast
+from statistics import NormalDist
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from suffice.automata.rdp import BEHAVE, RDP
-from suffice.automata.row_tables import ComputedRows
-from suffice.automata.tally import Tally
 from suffice.automata.training_ranges import training_ranges
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
+from suffice.data.memory_limit import require_memory
 from suffice.data.possible_returns import PossibleReturns, reward_ranges
 from suffice.errors import LogError, spelled
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float, Int64
-from suffice.planning.backward_induction import action_values, plan_values, worth
-from suffice.planning.held_out_walk import HeldOutWalk, refuse_longer_episodes
+from suffice.planning.cross_fitting import ALWAYS, MISFIT, one_of_each_group, tested_refinements
+from suffice.planning.held_out_nodes import HISTORY
+from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.importance_sampling import LEAST_EFFECTIVE_EPISODES, EpisodeWeighted, episode_weighted
 from suffice.planning.logged_return import logged_return, possible_values
 from suffice.planning.objective import RETURN, Objective
 from suffice.planning.per_step import with_less_reward
 from suffice.planning.plan import Plan
-from suffice.planning.state_weights import state_weighted
 
 Unknown = Literal["no_match", "few_effective_episodes", "wide_interval"]
 
+BYTES_A_STEP = 250  # memory of a step in all estimates
 RARE = 10  # visits below which an action counts as rare in a state
+TWO_SIDED = NormalDist().inv_cdf(0.975)  # standard errors on either side in a 95 % interval
 MOST_WIDE = 0.75  # share of the possible range that a 95 % interval may span before it is limited to that range
 
 
@@ -88,11 +90,11 @@ class OffPolicyEvaluation(NamedTuple):
         standard `error`, and `interval(0.95)` gives a confidence interval within the possible returns. An estimate that
         is not `known` has the value NaN.
     model_based
-        Value of the policy on the automaton with held-out frequencies.
+        Value of the policy on the automaton with held-out frequencies; the logged behaviour where an action has none.
     importance
         Weighted importance sampling, which does not rely on the automaton if propensities are given. Often unknown.
     doubly_robust
-        The automaton's values, corrected by held-out returns.
+        The same, with states divided by the edges that led to them, so that merges of different histories show less.
     unknown
         Why an estimate is unknown, by its name: "no_match" (no episode takes only actions that the policy might take),
         "few_effective_episodes" (fewer than ten) or "wide_interval" (more than three quarters of the possible range).
@@ -172,12 +174,15 @@ def evaluate_off_policy(
     """
     refuse_other_features(rdp, episodes)
     episodes = episodes.compact()  # a part of a log has only its own actions and rewards
+    _refuse_other_actions(rdp, episodes)
     _refuse_other_rewards(rdp, episodes)
     if episodes.horizon < rdp.horizon:  # all episodes ended before the automaton's horizon
         missing = rdp.horizon - episodes.horizon
         episodes = episodes.padded(rdp.horizon)
         propensity = None if propensity is None else np.pad(propensity, ((0, missing), (0, 0)), constant_values=1.0)
-    refuse_longer_episodes(rdp, episodes)
+    _refuse_longer_episodes(rdp, episodes)
+    steps = episodes.word.size
+    require_memory(BYTES_A_STEP * steps, f"the evaluation of {steps:,} steps", "evaluate on fewer episodes")
     ranges = reward_ranges(episodes).joined(training_ranges(rdp))
     possible = PossibleReturns(*possible_values(ranges, objective))
     estimates, sampled = (
@@ -213,24 +218,28 @@ def _estimates(
     rdp: RDP, plan: Plan, episodes: Episodes, propensity: Float | None, gamma: float = 1.0
 ) -> tuple[dict[str, Estimate], EpisodeWeighted]:
     """Return the three estimates of the return, by name, and the coverage by importance sampling."""
-    walk = HeldOutWalk.of(rdp, plan, episodes, propensity)
     ranges = reward_ranges(episodes).joined(training_ranges(rdp))
-    widths, values = (ranges.high - ranges.low)[1:], _training_values(rdp, plan, gamma)
-    if gamma < 1.0:  # rewards and values count as at the first decision
-        steps = gamma ** np.arange(len(widths))
-        layer = np.concatenate([rdp.layer_of(), np.arange(len(rdp.layers))])
-        walk, widths = replace(walk, reward=walk.reward * steps[:, None]), widths * steps
-        values = values * (gamma ** np.maximum(layer - 1, 0))[:, None]
-    sampled, weighted = episode_weighted(walk, widths), state_weighted(walk, values, widths)
-    model_based = worth(rdp, plan, _supplemented(rdp, rdp.tally(episodes)), gamma)
-    if episodes.group is not None:  # dependence within groups counts as much as for the estimate with influences
-        model_based = model_based._replace(error=max(model_based.error, weighted.by_state.error))
-    misfit = model_based.value - weighted.by_two_edges.value
-    return {
-        "model_based": model_based._replace(error=math.hypot(model_based.error, misfit)),
-        "importance": sampled.estimate,
-        "doubly_robust": weighted.by_candidate._replace(error=math.hypot(weighted.by_candidate.error, weighted.misfit)),
-    }, sampled
+    spans = (ranges.high - ranges.low)[1:]
+    held_out = HeldOutPlan(rdp, plan, episodes, spans, gamma, propensity)
+    sampled = episode_weighted(held_out.walk, spans, episodes.group)
+    refinements = [*ALWAYS, HISTORY] if _misfit(held_out, rdp, episodes) >= MISFIT else ALWAYS
+    values = {name: held_out.value(name) for name in (None, *refinements)}
+    errors = {name: math.sqrt(found.variance(episodes.weight, group=episodes.group)) for name, found in values.items()}
+
+    def estimate(name: str | None) -> Estimate:
+        """Return an estimate whose 95 % interval contains those of all refinements."""
+        value = values[name].value
+        reach = max(abs(found.value - value) + TWO_SIDED * errors[other] for other, found in values.items())
+        return Estimate(value, reach / TWO_SIDED)
+
+    return {"model_based": estimate(None), "importance": sampled.estimate, "doubly_robust": estimate("edge")}, sampled
+
+
+def _misfit(held_out: HeldOutPlan, rdp: RDP, episodes: Episodes) -> float:
+    """Return the largest z of the lack-of-fit tests."""
+    tested = one_of_each_group(episodes)
+    tests = [held_out.fit(name, tested) for name in tested_refinements(rdp)]
+    return max(excess / math.sqrt(variance) if variance > 0 else 0.0 for excess, variance in tests)
 
 
 def _estimates_per_step(
@@ -260,19 +269,6 @@ def _is_wide(estimate: Estimate, possible: PossibleReturns) -> bool:
     return high - low > MOST_WIDE * (possible.high - possible.low)
 
 
-def _training_values(rdp: RDP, plan: Plan, gamma: float) -> Float:
-    """Return Q [P, A] of the plan in every place of the state tracker, from the training episodes.
-
-    Actions that were never taken have the value of the state; lost places have the mean value of their layer.
-    """
-    by_action, visits, layer = action_values(rdp, plan, rdp.own_tally(), gamma), rdp.counts.sum(axis=1), rdp.layer_of()
-    own = plan_values(rdp, plan, gamma)
-    mean = np.bincount(layer, visits * own) / np.maximum(np.bincount(layer, visits), 1)
-    value = np.concatenate([own, mean])
-    by_action = np.concatenate([by_action, np.full((len(mean), by_action.shape[1]), np.nan)])
-    return np.asarray(np.where(np.isnan(by_action), value[:, None], by_action))
-
-
 def refuse_other_features(rdp: RDP, episodes: Episodes) -> None:
     """Refuse episodes whose observation columns differ from the model's: every history would be unseen."""
     ours, theirs = (", ".join(alphabet.features) for alphabet in (rdp.alphabet, episodes.alphabet))
@@ -280,6 +276,26 @@ def refuse_other_features(rdp: RDP, episodes: Episodes) -> None:
         raise LogError(
             f"the log's observations are {theirs}, the model's {ours}. Choose these columns with "
             f"{spelled('read_log(log, observations=...)', '--observations')}, or rename those of the log."
+        )
+
+
+def _refuse_other_actions(rdp: RDP, episodes: Episodes) -> None:
+    """Refuse actions that the model does not know."""
+    theirs = [episodes.alphabet.action(code) for code in episodes.letters[:, 0].tolist() if code > PAD]
+    if unknown := [action for action in theirs if action not in rdp.alphabet.actions]:
+        raise LogError(
+            f"the log has action {unknown[0]!r}, which the model does not know. Its actions are "
+            f"{', '.join(map(str, rdp.alphabet.actions))}. Rename those of the log, or learn the model again."
+        )
+
+
+def _refuse_longer_episodes(rdp: RDP, episodes: Episodes) -> None:
+    """Refuse episodes with more decisions than the plan has."""
+    if episodes.horizon > rdp.horizon:
+        cut = spelled(f"read_log(log, horizon={rdp.horizon})", f"--horizon {rdp.horizon}")
+        raise LogError(
+            f"the log's episodes have up to {episodes.horizon} decisions, but the model plans only {rdp.horizon}. "
+            f"Cut the episodes with {cut}."
         )
 
 
@@ -294,17 +310,6 @@ def _refuse_other_rewards(rdp: RDP, episodes: Episodes) -> None:
             "that the log is of the same process, in the same units. If so, learn the model again from a log with "
             "such rewards."
         )
-
-
-def _supplemented(rdp: RDP, tally: Tally) -> Tally:
-    """Return the held-out counts, replaced by the training counts where an action was never taken in a state."""
-    action = rdp.letters[:, 0]
-    never = _taken(rdp, tally.counts) + tally.lost == 0
-
-    def supplemented(states: Int64) -> Int64:
-        return np.where(never[states][:, action], rdp.counts[states], tally.counts[states])
-
-    return Tally(cast("Int64", ComputedRows(rdp.counts.shape, supplemented)), tally.lost)
 
 
 def _taken(rdp: RDP, counts: Int64) -> Int64:
