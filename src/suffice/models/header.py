@@ -77,6 +77,7 @@ class Planned(msgspec.Struct, frozen=True):
     best_return: Return | None = None  # of the log's episodes
     gain: Return | None = None  # of the plan over the logged behaviour, on held-out episodes
     gain_error: Error | None = None
+    gain_lower_bound: Return | None = None  # allows for missing states, like `lower_bound`
     misfit: Return | None = None  # largest z of the tests of the automaton on held-out episodes
     judged: Count | None = None  # number of episodes that judged plans by cross-fitting; None: none did
     objective: ObjectiveName | UnsetType = UNSET  # of plan, prediction and bounds; only if it is not the return
@@ -239,6 +240,7 @@ def _planned(solution: Solution) -> Planned:
         best_return=solution.best_return if math.isfinite(solution.best_return) else None,
         gain=judged.gain.value if judged else None,
         gain_error=judged.gain.error if judged else None,
+        gain_lower_bound=judged.gain_lower_bound if judged else None,
         misfit=judged.misfit if judged else None,
         judged=judged.episodes if judged else None,
         objective=UNSET if solution.planning.objective == "return" else solution.planning.objective,

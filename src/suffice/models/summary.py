@@ -93,11 +93,19 @@ def advice_row(about: Header) -> Row:
             bound += f" with {100 * (1 - plan.delta):.3g} % confidence"
         if plan.judged is None:
             bound += " if the automaton is right"
-        if plan.verdict == "follow" and plan.gain is not None and plan.gain_error is not None:
-            gain = Estimate(plan.gain, plan.gain_error).lower(plan.delta)
-            bound += f"; gain at least {rounded(gain, plan.gain_error)}"
+        if plan.verdict == "follow" and plan.gain is not None:
+            bound += f"; {_gain(plan)}"
     reason = _DECISIVE.get(plan.verdict_reasons[0] if plan.verdict_reasons else "", "")
     return ADVICE[plan.verdict], f"{reason}{expected}, {bound}"
+
+
+def _gain(plan: Planned) -> str:
+    """Describe the gain over the log by its lower bound or, if that is not positive, by its expectation."""
+    assert plan.gain is not None
+    bound = plan.gain_lower_bound
+    if bound is not None and bound > 0:
+        return f"gain at least {rounded(bound, plan.gain - bound)}"
+    return f"expected gain {rounded(plan.gain, plan.gain_error or plan.gain)}"
 
 
 def rounded(value: float, error: float) -> str:

@@ -4,14 +4,17 @@ The log is divided into three parts. From each two of them an automaton and a pl
 the model, and evaluated on the third (`held_out_value`). The mean of the three values is the prediction. It concerns
 plans made from two thirds of the log; the model's own plan comes from all of it, and is assumed to be worth at least as
 much on average; where plans of different folds have different values, the error allows for one more such difference.
-Three results follow:
+If the model's own plan is worth less than theirs on the same episodes, although it was made from them, this shortfall
+is subtracted from the prediction and added to its error. Three results follow:
 
-*gain*         the difference between prediction and logged return, on the same episodes, with its standard error
+*gain*         the difference between prediction and logged return, on the same episodes, with its standard error; a
+               plan counts as better only if it is with all refinements
 *fit*          the largest z of the lack-of-fit tests: whether what came before a state predicts what follows it. The
                tests need independent episodes, so of each group they use one
 *lower bound*  the smallest one of the one-sided bounds with and without refinement; if the automaton does not fit,
                the refinement by whole histories counts too, which needs no automaton. Without refinement, cells
-               with few visits count by the rule of three: n equal outcomes leave 3/n of the range possible
+               with few visits count by the rule of three: n equal outcomes leave 3/n of the range possible. The
+               gain has a lower bound of the same kind
 
 Of a long log a sample is judged, so that time and memory are bounded. Theory: docs/theory.md, section 6, and
 docs/decisions/0033.
@@ -20,7 +23,7 @@ docs/decisions/0033.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,6 +39,7 @@ from suffice.planning.judged_plan import JudgedPlan
 from suffice.planning.logged_return import LoggedMean, logged_mean, possible_values
 from suffice.planning.objective import RETURN, Objective
 from suffice.planning.plan import Plan
+from suffice.planning.verdict import PlanVerdict
 
 FOLDS = 3
 FEWEST_EPISODES = 30  # of fewer no plan can be judged
@@ -46,7 +50,8 @@ RULE_OF_THREE = 2 * 3 / 1.645  # factor that turns 1.645 errors of half a range 
 MISFIT = 3.0  # z from which an automaton does not fit: one-sided level 0.0013
 ALWAYS = ("edge", "two edges", "first observation")  # refinements that always count for the lower bound
 
-Plans = Callable[[Episodes], tuple[RDP, Plan]]
+MadePlan = tuple[RDP, Plan]
+Plans = Callable[[Episodes], MadePlan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,13 @@ class CrossFit:
         Mean return of the plans, with its standard error.
     gain
         Difference between the plans' and the logged return, with its standard error.
+    least_gain
+        The same with the refinement that makes it smallest.
     lower_bound
         One-sided lower bound of the plans' return, of level 1 − δ if what came before matters at most as far as the
         refinements show.
+    gain_lower_bound
+        The same of the gain.
     misfit
         Largest z of the lack-of-fit tests. From 3 on the automata do not fit.
     episodes
@@ -70,9 +79,16 @@ class CrossFit:
 
     predicted: Estimate
     gain: Estimate
+    least_gain: Estimate
     lower_bound: float
+    gain_lower_bound: float
     misfit: float
     episodes: int
+
+    @property
+    def verdict(self) -> PlanVerdict:
+        """The decision whether to follow the plan."""
+        return PlanVerdict.of(self.gain, self.fits, self.least_gain)
 
     @property
     def fits(self) -> bool:
@@ -88,15 +104,23 @@ class _Fold(NamedTuple):
     weight: Int64 | None  # [n] of the episodes
     group: UInt64 | None  # [n] of the episodes
     logged: LoggedMean  # of these episodes
+    shortfall: float  # by how much the model's own plan is worth less on these episodes, if positive
 
     @classmethod
-    def of(cls, rdp: RDP, plan: Plan, episodes: Episodes, ranges: RewardRanges, objective: Objective) -> _Fold:
-        """Walk held-out episodes along the automaton of a plan."""
-        judged = JudgedPlan.of(rdp, plan, episodes, ranges, objective)
+    def of(
+        cls, made: MadePlan, own: MadePlan | None, episodes: Episodes, ranges: RewardRanges, objective: Objective
+    ) -> _Fold:
+        """Walk held-out episodes along the automaton of a plan, and that of the model's own plan."""
+        rdp = made[0]
+        judged = JudgedPlan.of(*made, episodes, ranges, objective)
         tested = one_of_each_group(episodes)
         fits = {name: judged.walked.fit(name, tested) for name in tested_refinements(rdp)}
         values = {name: judged.value(name) for name in (None, *ALWAYS, "history")}
-        return cls(fits, values, episodes.weight, episodes.group, logged_mean(episodes, objective))
+        shortfall = 0.0
+        if own is not None:
+            del judged  # to save memory
+            shortfall = values[None].value - JudgedPlan.of(*own, episodes, ranges, objective).value().value
+        return cls(fits, values, episodes.weight, episodes.group, logged_mean(episodes, objective), shortfall)
 
     def variance(self, refinement: str | None, against_log: bool, caution: float) -> float:
         """Return the variance of the value, or of its difference from the logged return."""
@@ -110,6 +134,7 @@ def cross_fit(
     rng: np.random.Generator,
     delta: float = 0.05,
     objective: Objective = RETURN,
+    own: MadePlan | None = None,
 ) -> CrossFit | None:
     """Judge the plans that a function makes from episodes.
 
@@ -125,6 +150,8 @@ def cross_fit(
         Level of the lower bound.
     objective
         What is predicted. Default: the return.
+    own
+        The automaton and the plan of the model, made from all episodes. Default: not compared with those of the folds.
 
     Returns
     -------
@@ -137,17 +164,30 @@ def cross_fit(
     possible = possible_values(ranges, objective)
     folds = []
     for training, held_out in divide_folds(episodes, rng):
-        rdp, plan = make_plan(training)
+        made = make_plan(training)
         del training  # to save memory
-        folds.append(_Fold.of(rdp, plan, held_out, ranges, objective))
+        folds.append(_Fold.of(made, own, held_out, ranges, objective))
     misfit = max(_z([fold.fits[name] for fold in folds]) for name in folds[0].fits)
     refined = [*ALWAYS, "history"] if misfit >= MISFIT else ALWAYS
-    bounds = [_combined(folds, caution=RULE_OF_THREE), *(_combined(folds, name) for name in refined)]
-    lower = min(bound.within(possible).lower(delta) for bound in bounds)
+    lower, gain_lower = (
+        min(bound.lower(delta) for bound in _bounds(folds, refined, possible, against_log))
+        for against_log in (False, True)
+    )
     predicted = _combined(folds).within(possible)
     logged = math.fsum(fold.logged.value for fold in folds) / FOLDS
     gain = Estimate(predicted.value - logged, _combined(folds, against_log=True).error)
-    return CrossFit(predicted, gain, lower, misfit, episodes.total)
+    least = min(_combined(folds, name).within(possible).value for name in (None, *refined))
+    return CrossFit(
+        predicted, gain, gain._replace(value=least - logged), lower, gain_lower - logged, misfit, episodes.total
+    )
+
+
+def _bounds(
+    folds: list[_Fold], refined: Sequence[str], possible: tuple[float, float], against_log: bool
+) -> list[Estimate]:
+    """Return the value of the plans, or with the error of its difference from the logged return, by refinement."""
+    plain = _combined(folds, None, against_log, RULE_OF_THREE)
+    return [found.within(possible) for found in (plain, *(_combined(folds, name, against_log) for name in refined))]
 
 
 def enough_to_judge(episodes: Episodes) -> bool:
@@ -201,11 +241,14 @@ def _combined(
     """Return the mean value of all folds, with its error or that of its difference from the logged return.
 
     The plan of the model is one more plan of the same kind. So far as values differ more between folds than their
-    errors explain, its value differs as much from their mean.
+    errors explain, its value differs as much from their mean. If it falls short of theirs, this counts twice: the
+    shortfall is that of a value which is too high.
     """
     variances = [fold.variance(refinement, against_log, caution) for fold in folds]
     values = [fold.values[refinement].value for fold in folds]
     mean = math.fsum(values) / FOLDS
+    shortfall = max(math.fsum(fold.shortfall for fold in folds) / FOLDS, 0.0)
     spread = math.fsum((value - mean) ** 2 for value in values) / (FOLDS - 1)
     within = math.fsum(variances) / FOLDS
-    return Estimate(mean, math.sqrt(within / FOLDS + max(spread - within, 0.0) * (1 + 1 / FOLDS)))
+    between = max(spread - within, 0.0) * (1 + 1 / FOLDS)
+    return Estimate(mean - shortfall, math.sqrt(within / FOLDS + between + shortfall**2))

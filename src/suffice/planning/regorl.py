@@ -31,7 +31,7 @@ from suffice.evidence.estimates import Estimate
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.learning.adact_h import Learned, Settings, adact_h
 from suffice.learning.memories import MemoryKind, Progress
-from suffice.planning.cross_fitting import FEWEST_EPISODES, FOLDS, MOST_STEPS, CrossFit, cross_fit
+from suffice.planning.cross_fitting import FEWEST_EPISODES, FOLDS, MOST_STEPS, CrossFit, MadePlan, cross_fit
 from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.logged_return import logged_return
 from suffice.planning.memory_comparison import ComparedMemories, MemoryComparison
@@ -175,7 +175,7 @@ class Solution:
     def verdict(self) -> PlanVerdict:
         """The decision whether to follow the plan, with its reasons."""
         if self.judged is not None:
-            return PlanVerdict.of(self.judged.gain, self.judged.fits)
+            return self.judged.verdict
         if not self._judged_by_half:
             return PlanVerdict.of(None)
         error = math.hypot(self.prediction.error, self.behaviour.error)
@@ -271,7 +271,7 @@ def regorl(
     kinds, compared, note = chosen_kinds(episodes, maker, stationary, second_look, progress)
     kind, learned, plan = maker.first_that_fits(kinds, episodes, lambda done, of: note(done, (FOLDS + 1) * of), kept)
     assert plan is not None
-    judged = _judge_by_folds(episodes, kind, maker, compared, note)
+    judged = _judge_by_folds(episodes, kind, maker, compared, note, (learned.rdp, plan))
     behaviour, best = logged_return(episodes, planning.aim, settings.threads)
     prediction = Estimate(plan.value, plan.error) if judged is None else judged.predicted
     own = maker.planning_of(kind) or planning
@@ -280,9 +280,14 @@ def regorl(
 
 
 def _judge_by_folds(
-    episodes: Log, kind: MemoryKind, maker: PlanMaker, compared: ComparedMemories | None, progress: Progress
+    episodes: Log,
+    kind: MemoryKind,
+    maker: PlanMaker,
+    compared: ComparedMemories | None,
+    progress: Progress,
+    own: MadePlan | None = None,
 ) -> CrossFit | None:
-    """Judge plans made like the plan of a model, by cross-fitting; those of the comparison, if it saw all episodes."""
+    """Judge plans made like the `own` one of a model, by cross-fitting; those of the comparison, if it saw all."""
     settings, fold = maker.settings, count(1)
     sample = sample_of(episodes, MOST_STEPS, settings.memory, np.random.default_rng(FOLD_SEED), settings.threads)
     ready: list[tuple[RDP, Plan | None]] = []
@@ -304,14 +309,14 @@ def _judge_by_folds(
 
     assert maker.planning is not None
     planning = maker.planning
-    return cross_fit(sample, make_again, np.random.default_rng(FOLD_SEED), planning.delta, planning.aim)
+    return cross_fit(sample, make_again, np.random.default_rng(FOLD_SEED), planning.delta, planning.aim, own)
 
 
 def judge_memory(episodes: Episodes, kind: MemoryKind, settings: Settings, planning: Planning) -> PlanVerdict:
     """Return the verdict on plans with a kind of memory, by cross-fitting; the whole log gets no plan."""
     maker = PlanMaker(settings, planning, np.random.default_rng(0))
     judged = _judge_by_folds(episodes, kind, maker, None, lambda done, of: None)
-    return PlanVerdict.of(None) if judged is None else PlanVerdict.of(judged.gain, judged.fits)
+    return PlanVerdict.of(None) if judged is None else judged.verdict
 
 
 def _for_layers(conflict: str) -> SettingsError:

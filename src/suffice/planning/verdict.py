@@ -74,7 +74,7 @@ class PlanVerdict:
     reasons: tuple[Reason, ...]  # the decisive one first
 
     @classmethod
-    def of(cls, gain: Estimate | None, fits: bool = True) -> PlanVerdict:
+    def of(cls, gain: Estimate | None, fits: bool = True, least_gain: Estimate | None = None) -> PlanVerdict:
         """Decide from the plan's gain over the logged behaviour on held-out episodes.
 
         Parameters
@@ -83,6 +83,8 @@ class PlanVerdict:
             Difference between the returns of plan and logged behaviour, with its standard error. None: unknown.
         fits
             Whether held-out episodes are compatible with the automaton.
+        least_gain
+            The same with nodes that divide states in the way that makes the gain smallest. Default: the gain.
 
         Returns
         -------
@@ -92,7 +94,7 @@ class PlanVerdict:
         misfit: tuple[Reason, ...] = () if fits else ("automaton_does_not_fit",)
         if gain is None or not math.isfinite(gain.error):
             return cls("keep", ("too_few_episodes", *misfit))
-        if gain.lower(LEVEL) > CLOSE:
+        if (least_gain or gain).lower(LEVEL) > CLOSE:
             return cls("follow", ("better_on_held_out", *misfit))
         if gain.lower(1 - LEVEL) < -CLOSE:
             return cls("keep", ("worse_on_held_out", *misfit))
