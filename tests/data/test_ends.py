@@ -61,6 +61,45 @@ def test_auto_takes_stops_that_rewards_predict_for_ends() -> None:
     assert "count as ended; if they were cut off, use ends='censored'" in (ends.text or "")
 
 
+def persons(rng: np.random.Generator, n: int = 20, each: int = 40, horizon: int = 5) -> tuple[Episodes, np.ndarray]:
+    """Return episodes of persons who each leave at a rate of their own and mostly see a light of their own."""
+    steps: list[Any] = []
+    for _ in range(n):
+        stop, light = rng.uniform(0.02, 0.5), int(rng.integers(3))
+        for _ in range(each):
+            length = 1 + next((t for t in range(horizon - 1) if rng.random() < stop), horizon - 1)
+            lights = [light if rng.random() < 0.8 else int(rng.integers(3)) for _ in range(length)]
+            steps.append([(seen, ("a", "b")[rng.integers(2)], int(rng.integers(2))) for seen in lights])
+    return undecided(read_log(steps, ends="terminal")), np.repeat(np.arange(n, dtype=np.uint64), each)
+
+
+def test_auto_takes_leaving_at_personal_rates_for_cut_off_only_with_groups() -> None:
+    """Persons who leave early have a light of their own, so that the light predicts leaving within these persons."""
+    rng, alone, grouped = np.random.default_rng(5), 0, 0
+    for _ in range(20):
+        episodes, group = persons(rng)
+        alone += decide_ends(episodes, "auto", marked=False)[1].kind == "terminal"
+        grouped += decide_ends(replace(episodes, group=group), "auto", marked=False)[1].kind == "terminal"
+    assert alone >= 5 and grouped <= binom.ppf(0.999, 20, 0.02)
+
+
+def test_decide_ends_of_copies_is_that_of_one_episode_of_each_group() -> None:
+    episodes = undecided(read_log(goal_log(np.random.default_rng(0), 100)))
+    copies = np.repeat(np.arange(100), 7)
+    several = replace(episodes.columns(copies), group=copies.astype(np.uint64))
+    one, same = (decide_ends(log, "auto", marked=False)[1] for log in (episodes, several))
+    assert same.predictor == one.predictor and same.z == pytest.approx(one.z)
+
+
+def test_declared_cuts_are_doubtful_where_something_predicts_them() -> None:
+    steps = goal_log(np.random.default_rng(0))
+    ends = read_log(steps, ends="censored").report.ends
+    assert ends.doubtful and not ends.assumed and ends.predictor == "reward"
+    assert "says so, but 'reward' predicts where they stop; if they ended, use ends='terminal'" in (ends.text or "")
+    log, ends = decide_ends(panel(np.random.default_rng(0)), "censored", marked=False)
+    assert log.censored and not ends.doubtful and ends.predictor is None and ends.text is None
+
+
 def test_ends_override_the_rule_and_marks_override_ends() -> None:
     steps = goal_log(np.random.default_rng(0))
     chosen = read_log(steps, ends="censored")

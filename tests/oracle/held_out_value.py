@@ -140,7 +140,7 @@ class LiteralPlan:
                 for action in range(len(self.rdp.alphabet.actions) + 1):
                     cell = (table, node, action)
                     flow = part * self.chance(t, places[node], action)
-                    if cell not in visits:
+                    if not self.is_known(visits.get(cell, [])):
                         continue
                     known += flow
                     total, n = self.numbers(visits[cell])
@@ -175,6 +175,11 @@ class LiteralPlan:
         """Return the mean value of the nodes that are known to have followed; 0 if there are none."""
         known = [(w, v.get((t + 1, after), 0.0)) for w, _, after in visits if after not in (None, CUT)]
         return sum(w * value for w, value in known) / sum(w for w, _ in known) if known else 0.0
+
+    def is_known(self, visits: list[Visit]) -> bool:
+        """Return whether it is known what follows: not if all visits that go on were cut off."""
+        after = [node for _, _, node in visits]
+        return bool(after) and (CUT not in after or any(node not in (None, CUT) for node in after))
 
     def more(self, visits: list[Visit]) -> float:
         """Return how many visits go on for each one of which it is known where."""
@@ -215,7 +220,7 @@ class LiteralPlan:
                     mean = (rewards[cell] + self.discount * later) / total
                     leans = None if base is None else base[0][t, (table, plain, action)]
                     q[t, cell] = mean if leans is None else (n * mean + leans) / (n + 1)
-                    chance = self.chance(t, place, action)
+                    chance = self.chance(t, place, action) if self.is_known(visits[cell]) else 0.0
                     known += chance
                     v[t, node] += chance * q[t, cell]
                 v[t, node] += (1 - known) * prior

@@ -13,10 +13,10 @@ from oracle.held_out_value import LiteralPlan, exact_moments
 from suffice.automata.rdp import RDP
 from suffice.data.episodes import Episodes
 from suffice.data.possible_returns import reward_ranges
+from suffice.kernels import contingency
+from suffice.kernels.contingency import distinct
 from suffice.learning.adact_h import Settings, adact_h
 from suffice.learning.stationary.learner import learn_stationary
-from suffice.planning import contingency
-from suffice.planning.contingency import distinct
 from suffice.planning.held_out_nodes import REFINEMENTS, Nodes
 from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.held_out_walk import HeldOutWalk

@@ -426,7 +426,7 @@ def test_evaluate_off_policy_matches_calculation_by_hand(small: tuple[RDP, Plan]
 
 
 def test_evaluate_off_policy_doubly_robust_correction_matches_calculation_by_hand(small: tuple[RDP, Plan]) -> None:
-    """In the second state b has mean reward 0.5 in 40 episodes instead of 5, and what it had in training has no weight."""
+    """In the second state b has mean reward 0.5 in 40 episodes instead of 5; what it had in training does not count."""
     found = evaluate_off_policy(*small, one_decision(*[(1, "b", 0.0), (1, "b", 1.0), (1, "a", 0.0)] * 20))
     assert found.doubly_robust.value == pytest.approx(0.5)
 

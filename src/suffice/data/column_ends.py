@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from suffice.data.columnar import ColumnarLog, LoggedColumn
-from suffice.data.ends import FEWEST_EPISODES, MOST_CELLS, LogEnds, association, judged_by
+from suffice.data.ends import FEWEST_EPISODES, MOST_CELLS, LogEnds, association, dependence_of, judged_by
 from suffice.kernels.array_types import Codes, Int64, Mask
 
 RANGES = 4  # of a column of numbers
@@ -33,19 +33,20 @@ def decide_columnar_ends(log: ColumnarLog, ends: LogEnds) -> tuple[ColumnarLog, 
     tuple
         The log, without lengths if its episodes have ended, and what was decided.
     """
-    if log.base.total < FEWEST_EPISODES:
+    dependence = dependence_of(log.base)
+    if log.base.total < FEWEST_EPISODES * dependence:
         decided = LogEnds("terminal", True, ends.shorter)
     else:
-        decided = judged_by(_predictors(log), ends.shorter, ends.cut_off)
+        decided = judged_by(_predictors(log, dependence), ends.shorter, ends.cut_off)
     return (replace(log, base=log.base.ended()) if decided.kind == "terminal" else log), decided
 
 
-def _predictors(log: ColumnarLog) -> dict[str, float]:
+def _predictors(log: ColumnarLog, dependence: float) -> dict[str, float]:
     """Return how clearly each column, the action and the reward predict where episodes stop."""
     decides = log.decides
-    found = {column.name: _predicts(log, *_codes(column, decides)) for column in log.columns}
-    found["action"] = _predicts(log, log.action[1:], log.base.alphabet.n_actions)
-    found["reward"] = _predicts(log, log.reward[1:], len(log.base.alphabet.rewards))
+    found = {column.name: _predicts(log, *_codes(column, decides), dependence) for column in log.columns}
+    found["action"] = _predicts(log, log.action[1:], log.base.alphabet.n_actions, dependence)
+    found["reward"] = _predicts(log, log.reward[1:], len(log.base.alphabet.rewards), dependence)
     return found
 
 
@@ -60,7 +61,7 @@ def _codes(column: LoggedColumn, decides: Mask) -> tuple[Codes, int]:
     return np.where(column.numbers == -np.inf, 0, codes).astype(np.uint8), RANGES + 1
 
 
-def _predicts(log: ColumnarLog, codes: Codes, size: int) -> float:
+def _predicts(log: ColumnarLog, codes: Codes, size: int, dependence: float) -> float:
     """Return how clearly values at the last decision, [H, N], predict that it is the last, before the horizon."""
     steps = max(1, min(log.horizon - 1, MOST_CELLS // (2 * size)))
     decides = log.decides[:steps]
@@ -69,4 +70,4 @@ def _predicts(log: ColumnarLog, codes: Codes, size: int) -> float:
     cell = (step * size + codes[step, episode]) * 2 + (decisions[episode] == step + 1)
     times = None if log.base.weight is None else log.base.weight[episode]
     counts = np.bincount(cell, times, steps * size * 2).astype(np.int64)
-    return association(counts.reshape(steps, size, 2))
+    return association(counts.reshape(steps, size, 2), dependence)

@@ -10,7 +10,8 @@ An episode that is shorter than the horizon has *ended* (terminal: nothing follo
   end by themselves; if none does, they were cut off.
 
 The comparison is Pearson's X² of the table of values against stops, with its exact mean and variance given the margins
-(Haldane, 1940), added up over the numbers of decisions. It takes enough episodes to notice what ends depend on, and it
+(Haldane, 1940), added up over the numbers of decisions. If episodes belong to groups, counts are divided by the design
+effect (`data.groups`), as if each group had one episode. It takes enough episodes to notice what ends depend on, and it
 cannot tell an end that strikes at random from a cut. The result of reading says what was assumed; `ends` overrides
 the rule. Decision: docs/decisions/0035.
 """
@@ -27,11 +28,13 @@ import numpy as np
 
 from suffice.data.alphabet import Alphabet
 from suffice.data.episodes import Episodes, weights
+from suffice.data.groups import group_sizes
 from suffice.data.log import Log, run_query
 from suffice.data.queries import EpisodesView, added
 from suffice.errors import LogError, SettingsError, parameter
 from suffice.kernels import walking
-from suffice.kernels.array_types import Float, Int64
+from suffice.kernels.array_types import Int64
+from suffice.kernels.contingency import excess_of_tables
 
 Ends = Literal["terminal", "censored", "auto"]
 ENDS: tuple[Ends, ...] = ("terminal", "censored", "auto")
@@ -57,7 +60,8 @@ class LogEnds:
         Those of them that were cut off.
     predictor : str or None
         What predicts best that an episode stops: the name of a column, "action" or "reward". None if not compared, or
-        if a layered automaton had to take episodes as ended although nothing predicts where they stop.
+        if a layered automaton had to take episodes as ended although nothing predicts where they stop. If the user
+        says that episodes were cut off, only what predicts it clearly.
     z : float or None
         How clearly it does so, in standard errors.
     other_verdict : str or None
@@ -80,7 +84,7 @@ class LogEnds:
     @property
     def text(self) -> str | None:
         """What was assumed about ends, and how to change it, without a full stop; None if nothing was assumed."""
-        if not self.assumed:
+        if not (self.assumed or self.doubtful):
             return None
         changed = "" if self.other_verdict is None else f", which changes the verdict to {self.other_verdict!r}"
         return f"{self._assumption}{changed}"
@@ -88,6 +92,11 @@ class LogEnds:
     @property
     def _assumption(self) -> str:
         other = parameter("ends", "terminal" if self.kind == "censored" else "censored")
+        if self.doubtful:
+            return (
+                f"{self.shorter:,} episodes stop early and count as cut off, because {parameter('ends', 'censored')} "
+                f"says so, but {self.predictor!r} predicts where they stop; if they ended, use {other}"
+            )
         if self.kind == "censored":
             return (
                 f"{self.shorter:,} episodes stop early and no column marks ends; nothing predicts where they stop, so "
@@ -109,6 +118,11 @@ class LogEnds:
     def clear(self) -> bool:
         """Whether ends were found to depend on what came last, so that the assumption needs no warning."""
         return self.assumed and self.kind == "terminal" and self.predictor is not None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the user says that episodes were cut off, although something predicts where they stop."""
+        return self.kind == "censored" and not self.assumed and self.predictor is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ends under the keys of `--json`.
@@ -150,7 +164,7 @@ def decide_ends(log: Log, ends: Ends, marked: bool) -> tuple[Log, LogEnds]:
     """
     if not log.censored:
         return log.ended(), LogEnds("marked" if marked else "horizon")
-    stops = run_query(log, _Stops(0 if marked or ends != "auto" else _compared_steps(log)))
+    stops = run_query(log, _Stops(0 if marked or ends == "terminal" else _compared_steps(log)))
     shorter, cut_off = stops.shorter, stops.cut_off
     if marked:
         return log, LogEnds("marked", shorter=shorter, cut_off=cut_off)
@@ -158,12 +172,21 @@ def decide_ends(log: Log, ends: Ends, marked: bool) -> tuple[Log, LogEnds]:
         return log.ended(), LogEnds(shorter=shorter)
     if ends == "terminal":
         return log.ended(), LogEnds("terminal", shorter=shorter)
-    if ends == "censored":
-        return log, LogEnds("censored", shorter=shorter, cut_off=cut_off)
-    if log.total < FEWEST_EPISODES:
-        return log.ended(), LogEnds("terminal", True, shorter)
-    decided = judged_by(_predictors(stops.table, log), shorter, cut_off)
-    return (log.ended() if decided.kind == "terminal" else log), decided
+    dependence = dependence_of(log)
+    if log.total < FEWEST_EPISODES * dependence:
+        decided = LogEnds("terminal", True, shorter)
+    else:
+        decided = judged_by(_predictors(stops.table, log, dependence), shorter, cut_off)
+    if ends == "auto":
+        return (log.ended() if decided.kind == "terminal" else log), decided
+    predictor, z = (decided.predictor, decided.z) if decided.kind == "terminal" else (None, None)
+    return log, LogEnds("censored", False, shorter, cut_off, predictor, z)
+
+
+def dependence_of(log: Log) -> float:
+    """Return the design effect of the groups of a log; 1 if its episodes are independent."""
+    sizes = group_sizes(log)
+    return 1.0 if sizes is None else max(1.0, sizes.design_effect)
 
 
 def judged_by(predictors: Mapping[str, float], shorter: int, cut_off: int) -> LogEnds:
@@ -255,14 +278,14 @@ def _compared_steps(log: Log) -> int:
     return max(1, min(log.horizon - 1, MOST_CELLS // width)) if log.horizon > 1 else 0
 
 
-def _predictors(table: Int64, log: Log) -> dict[str, float]:
+def _predictors(table: Int64, log: Log, dependence: float) -> dict[str, float]:
     """Return how clearly each column, the action and the reward predict stops."""
     n_seen = log.alphabet.n_observations
     found = {}
     for name, codes in _values_by_column(log.alphabet).items():
-        found[name] = association(_grouped(table[:, :n_seen], codes))
+        found[name] = association(_grouped(table[:, :n_seen], codes), dependence)
     for name, column in (("action", 0), ("reward", 2)):
-        found[name] = association(_grouped(table[:, n_seen:], log.letters[:, column].astype(np.int64)))
+        found[name] = association(_grouped(table[:, n_seen:], log.letters[:, column].astype(np.int64)), dependence)
     return found
 
 
@@ -283,26 +306,14 @@ def _grouped(table: Int64, group: Int64) -> Int64:
     return np.asarray(np.add.reduceat(table[:, order], begin, axis=1))
 
 
-def association(table: Int64) -> float:
+def association(table: Int64, dependence: float = 1.0) -> float:
     """Return how clearly rows and columns of tables [S, R, C] depend on each other, in standard errors.
 
     The sum of Pearson's X² over the tables, less its mean, over its standard deviation, if all ways to combine the rows
-    and columns of a table with the same margins are equally likely (Haldane, 1940).
+    and columns of a table with the same margins are equally likely (Haldane, 1940). Counts are divided by the
+    `dependence`, the number of episodes that count as one.
     """
-    excess, variance = 0.0, 0.0
-    for counts in table[(table.any(axis=1).sum(axis=1) > 1)].astype(np.float64):  # others show nothing
-        counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-        n, (r, c) = float(counts.sum()), counts.shape
-        if n <= 3 or r < 2 or c < 2:
-            continue
-        rows, columns = counts.sum(axis=1), counts.sum(axis=0)
-        squares = float((counts**2 / np.outer(rows, columns)).sum())
-        (v1, w1), (v2, w2) = (_spread(margin, n) for margin in (rows, columns))
-        excess += n * (squares - 1) - (r - 1) * (c - 1) * n / (n - 1)
-        variance += 2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n**2 / (n - 1) * w1 * w2
+    stratum, row, column = np.nonzero(table)
+    times = table[stratum, row, column] / dependence
+    excess, variance = excess_of_tables(stratum, stratum * table.shape[1] + row, column, times)
     return excess / math.sqrt(variance) if variance > 0 else 0.0
-
-
-def _spread(margin: Float, n: float) -> tuple[float, float]:
-    size = len(margin)
-    return (size - 1) * (n - size) / (n - 1), (n * float((1 / margin).sum()) - size**2) / (n - 2)

@@ -319,7 +319,7 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, stage: Che
     refuse_if_many(read.episodes, choices)
     used = learned_from(read.episodes, share, read.keys)
     result, compared = _learned(used, choices, progress, stage)
-    if read.ends.assumed and isinstance(result, Solution) and result.learned.rdp.stationary:
+    if (read.ends.assumed or read.ends.doubtful) and isinstance(result, Solution) and result.learned.rdp.stationary:
         read = read._replace(ends=replace(read.ends, other_verdict=_other_verdict(used, result, choices.settings)))
     model = Model.of(
         result,

@@ -103,7 +103,8 @@ def log_warnings(log: Log, encoder: Encoder, ends: LogEnds = NO_EARLY_ENDS) -> t
     logged one by one, so that only facts about their columns are reported. Of groups, whose episodes may depend on each
     other, tests use one episode each.
     """
-    assumed = (LogWarning("ends", numbers=asdict(ends)),) if ends.assumed and not ends.clear else ()
+    uncertain = ends.doubtful or (ends.assumed and not ends.clear)
+    assumed = (LogWarning("ends", numbers=asdict(ends)),) if uncertain else ()
     if not isinstance(log, Episodes) or log.n < FEWEST_EPISODES or not log.horizon:
         return assumed
     used = log if log.group is None else log.columns(np.sort(np.unique(log.group, return_index=True)[1]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.array_types import Float, Int64
-from suffice.planning.contingency import distinct
+from suffice.kernels.contingency import distinct
 from suffice.planning.held_out_walk import ENDED, HeldOutWalk
 
 CUT = -2  # the node after the last decision of an episode that was cut off: it goes on, but where is not known
@@ -40,6 +40,7 @@ class Cells:
         pairs, self.arrow = distinct(self.cell * width + after[self.live] + 2)
         self.source, self.after = np.divmod(pairs, width) - np.array([[0], [2]])  # [K] cells with the next node
         self.times = np.bincount(self.arrow, times, len(self.source))  # [K]
+        self.known = self.n > 0  # [C] whether it is known what follows
         self._goes_on = self.after >= 0  # [K]
         self._cut = bool((self.after == CUT).any())
         if self._cut:
@@ -48,6 +49,7 @@ class Cells:
             )
             self._more = np.where(went > 0, all_went / np.maximum(went, TINY), 1.0)  # [C] that go on per known one
             self._went = went
+            self.known &= (went > 0) | (all_went == 0)
 
     def begin_sums(self) -> None:
         """Begin the sums over decisions that `_Recursion` makes in its forward pass."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suffice.kernels.array_types import Int64
-from suffice.planning.contingency import distinct
+from suffice.kernels.contingency import distinct
 from suffice.planning.held_out_walk import HeldOutWalk
 
 HISTORY = "history"

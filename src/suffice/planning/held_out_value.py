@@ -9,7 +9,8 @@ estimate is linear in what an episode shows, to first order: a visit of cell c w
 to it, its *influence*. The variance of the estimate is the sum of the squared influences of independent episodes, and
 of one more visit of each cell that is half of the possible range away, because a few visits that happen to agree prove
 little. What the training episodes promise of the plan never counts: the plan was chosen for it, so it is too high.
-Where held-out episodes never took the plan's action, the value of the logged behaviour counts instead.
+Where held-out episodes never took the plan's action, or were all cut off then, the value of the logged behaviour counts
+instead.
 
 If the probabilities μ of the logged actions are known, visits count 1/μ times (`held_out_cells`). This is the doubly
 robust estimate with marginalised weights, normalised within every cell (Xie, Ma and Wang 2019; Kallus and Uehara 2020).
@@ -183,7 +184,7 @@ class _Recursion:
         else:  # one more visit, worth the same cell without refinement
             prior, prior_of_cell = self._base.look_up(t, self.nodes.base[here], cells)
             q = (cells.n * q + prior_of_cell) / (cells.n + 1)
-        chance = np.where(cells.n > 0, self._walk.target[t][place[cells.node], cells.action], 0.0)
+        chance = np.where(cells.known, self._walk.target[t][place[cells.node], cells.action], 0.0)
         known = np.bincount(cells.node, chance, len(place))
         v = np.bincount(cells.node, chance * q, len(place)) + (1 - known) * prior
         self._chance.append(chance)

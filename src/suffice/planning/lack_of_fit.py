@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from suffice.kernels.array_types import Mask
-from suffice.planning.contingency import excess_of_tables
+from suffice.kernels.contingency import excess_of_tables
 from suffice.planning.held_out_nodes import Nodes
 from suffice.planning.held_out_walk import ENDED, HeldOutWalk
 

@@ -20,7 +20,7 @@ import numpy as np
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes, known_outcomes
-from suffice.planning.contingency import excess_of_tables
+from suffice.kernels.contingency import excess_of_tables
 from suffice.planning.cross_fitting import MISFIT, one_of_each_group, tested_refinements
 from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.plan import Plan

@@ -24,7 +24,7 @@ def excess_of_tables(table: Int64, row: Int64, outcome: Int64, times: Float) -> 
     outcome
         Outcome of each observation.
     times
-        Number of times that each observation was made.
+        Number of times that each observation was made; less than 1 if observations depend on each other.
     """
     keys, cell = distinct(table)
     del table  # here and below to save memory
@@ -51,7 +51,8 @@ def excess_of_tables(table: Int64, row: Int64, outcome: Int64, times: Float) -> 
     (r, v1, w1), (c, v2, w2) = spread
     excess = n * (squares - 1) - (r - 1) * (c - 1) * n / (n - 1)
     variance = 2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n**2 / (n - 1) * w1 * w2
-    tested = (visits > 3) & (r > 1) & (c > 1)  # in other tables X² is constant, or has no variance
+    enough = (visits > 3) & (visits > r) & (visits > c)
+    tested = enough & (r > 1) & (c > 1)  # in other tables X² is constant, or has no variance
     return float(excess[tested].sum()), float(variance[tested].sum())
 
 
