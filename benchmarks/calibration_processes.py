@@ -14,7 +14,6 @@ from suffice.domains.registry import DOMAINS
 
 PARTS = 64  # probabilities of random processes are multiples of 1/64
 LOGGERS = ("uniform", "epsilon-greedy", "history")
-SLOW = ("rotating-maze",)  # a stationary automaton of 87 states takes 30 CPU seconds
 
 
 class Process(NamedTuple):
@@ -27,7 +26,7 @@ class Process(NamedTuple):
 
 def kinds() -> list[str]:
     """Return the names of all processes."""
-    return ["noise", *(f"random {logger}" for logger in LOGGERS), *(name for name in DOMAINS if name not in SLOW)]
+    return ["noise", *(f"random {logger}" for logger in LOGGERS), *DOMAINS]
 
 
 def process_of(kind: str, rng: np.random.Generator) -> Process:

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import calibration_runs
 import pytest
-from calibration import Cell, Rates, Run, binomial_tail, cells, group, load, rejected_cells, report, run, run_all
+from calibration_goals import binomial_tail, rejected_goals, report
 from calibration_processes import kinds
-
-
-def assert_calibrated(runs: list[Run]) -> None:
-    """Check that no goal is clearly missed: one-sided binomial tests at level 1 %."""
-    rates, noise = Rates.of(runs), Rates.of(one for one in runs if one.kind == "noise")
-    assert binomial_tail(rates.runs, rates.bound_fails, 0.05) >= 0.01
-    assert binomial_tail(noise.runs, noise.follows, 0.05) >= 0.01
-    assert binomial_tail(rates.worse, rates.worse_followed, 0.05) >= 0.01
-    missed = rates.gains - rates.gains_followed
-    assert binomial_tail(rates.gains, missed, 0.1) >= 0.01
-    for its in group(runs).values():
-        assert sum(one.lower is None for one in its) <= 0.2 * len(its)
+from calibration_runs import Cell, append, cells, group, load, run, run_all, store
 
 
 def test_learn_verdicts_are_calibrated_on_a_few_logs() -> None:
-    chosen = ["noise", "random uniform", "random epsilon-greedy", "random history", "cheese", "cheat-mab"]
-    assert_calibrated([run(cell, seed) for cell in cells((300,), chosen) for seed in range(500, 504)])
+    random = [kind for kind in kinds() if kind.startswith("random ")]
+    chosen = cells((300, 1000), ["noise", *random, "cheat-mab", "corridor", "repeat-first", "t-maze"])
+    assert not rejected_goals([run(cell, seed) for cell in chosen for seed in range(500, 503)])
 
 
 @pytest.mark.long
 def test_learn_verdicts_are_calibrated_on_all_processes() -> None:
-    runs = run_all(cells(memories=["chosen"]), range(600, 800))
-    assert_calibrated(runs)
-    assert not rejected_cells(runs)
+    assert not rejected_goals(list(run_all(cells(), range(1000, 1200))))
+
+
+def test_stored_runs_miss_no_goal() -> None:
+    assert not rejected_goals(load())
+
+
+def test_append_continues_stored_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration_runs, "STORED", tmp_path / "runs.jsonl.gz")
+    monkeypatch.setattr(calibration_runs, "UNFINISHED", tmp_path / "runs.part.jsonl")
+    chosen = [Cell("noise", 40, "layers"), Cell("corridor", 40, "layers")]
+    first = list(run_all(chosen, range(2), workers=1))
+    store(first[:1])
+    append(first[1])
+    with (tmp_path / "runs.part.jsonl").open("a") as file:
+        file.write('{"kind": "noi')  # the process was killed while it wrote
+    assert load() == first[:2]
+    rest = list(run_all(chosen, range(2), load(), workers=1))
+    assert rest == first[2:]
+    store([*rest, *first[:2]])
+    stored = (tmp_path / "runs.jsonl.gz").read_bytes()
+    store(first)
+    assert (tmp_path / "runs.jsonl.gz").read_bytes() == stored and not (tmp_path / "runs.part.jsonl").exists()
 
 
 def test_run_is_the_same_when_repeated() -> None:
