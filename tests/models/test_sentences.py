@@ -87,7 +87,7 @@ def test_info_json_keeps_its_keys_in_their_order(name: str) -> None:
     assert list(shown["plan"]) == [
         *("planner", "strength", "delta", "value", "error", "predicted", "predicted_error", "lower_bound"),
         *("behaviour_value", "sentence", "split", "proved_lower", "proved_upper", "discount", "behaviour_error"),
-        *("accuracy", "max_states", "gain", "gain_error", "misfit", "judged"),
+        *("accuracy", "max_states", "gain", "gain_error", "gain_lower_bound", "misfit", "judged"),
     ]
     assert shown["plan"]["sentence"] == plan_sentence(about)
 

@@ -125,6 +125,12 @@ def test_advice_row_says_that_there_is_no_lower_bound(model: Model, bound: float
     assert advice_row(with_plan(model.about, lower_bound=bound))[1].endswith("per episode expected, no lower bound")
 
 
+def test_advice_row_states_a_lower_bound_of_the_gain_only_if_it_is_positive(model: Model) -> None:
+    for bound, text in ((0.5, "; gain at least 0.50"), (-0.5, "; expected gain 1.25"), (None, "; expected gain 1.25")):
+        changed = with_plan(model.about, verdict="follow", gain=1.25, gain_error=0.1, gain_lower_bound=bound)
+        assert advice_row(changed)[1].endswith(text)
+
+
 def test_summary_json_has_null_instead_of_infinity(model: Model) -> None:
     found = summary_json(model.rdp, with_plan(model.about, lower_bound=-math.inf))
     assert found["lower_bound"] is None and found["verdict"] == "follow" and json.dumps(found, allow_nan=False)

@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from suffice.automata.rdp import RDP
+from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.content import shuffled
 from suffice.data.episodes import Episodes
 from suffice.domains.exact.values import exact_value
@@ -55,6 +55,35 @@ def test_regorl_lower_bound_holds_where_the_automaton_is_wrong() -> None:
         above += solution.lower_bound > exact_value(model, policy, domain.default_horizon).mean_return
         misfits += not solution.judged.fits
     assert above == 0 and misfits == 5
+
+
+def test_regorl_bounds_of_gain_and_return_allow_for_the_same() -> None:
+    """The bound of the gain is that of the return, less the log, up to the smaller error of a paired difference."""
+    domain = make("mini-hall")
+    for seed in range(3):
+        judged = solve(domain.simulate(300, domain.default_horizon, np.random.default_rng(seed))).judged
+        assert judged is not None and not judged.fits
+        logged = judged.predicted.value - judged.gain.value
+        assert judged.least_gain.value <= judged.gain.value
+        assert judged.gain_lower_bound <= max(judged.least_gain.lower(0.05), judged.predicted.low - logged)
+        assert judged.gain_lower_bound == pytest.approx(judged.lower_bound - logged, abs=0.25 * judged.gain.value)
+
+
+def test_cross_fit_subtracts_the_shortfall_of_the_models_own_plan() -> None:
+    """The plan of each fold takes the good action, the model's own plan the bad one."""
+    steps = [[(None, (1,), 0.0), ("a" if i % 2 else "b", None, float(i % 2))] for i in range(90)]
+    log = shuffled(from_values(steps), np.random.default_rng(0))
+    good = solve(log)
+    rdp, plan = good.learned.rdp, good.plan
+    bad = replace(plan, actions=np.where(plan.actions == BEHAVE, BEHAVE, 1 - plan.actions))
+    found = [
+        cross_fit(log, lambda part: (rdp, plan), np.random.default_rng(0), own=own)
+        for own in (None, (rdp, plan), (rdp, bad))
+    ]
+    alone, same, short = (one for one in found if one is not None)
+    assert alone == same and alone.predicted.value == pytest.approx(1) and alone.verdict.code == "follow"
+    assert short.predicted.value == pytest.approx(0) and short.predicted.error > 1 and short.verdict.code != "follow"
+    assert short.lower_bound == 0 and short.gain_lower_bound < 0
 
 
 def test_cross_fit_does_not_depend_on_the_order_of_the_episodes() -> None:
