@@ -103,7 +103,7 @@ class LogEvaluation:
 
     @property
     def doubly_robust(self) -> Estimate:
-        """Return the doubly robust estimate, the automaton's values corrected by the returns of these episodes."""
+        """Return the doubly robust estimate, with states divided by the edges that led to them."""
         return self.off_policy.doubly_robust
 
     @property

@@ -174,13 +174,13 @@ def evaluate_off_policy(
     """
     refuse_other_features(rdp, episodes)
     episodes = episodes.compact()  # a part of a log has only its own actions and rewards
-    _refuse_other_actions(rdp, episodes)
     _refuse_other_rewards(rdp, episodes)
     if episodes.horizon < rdp.horizon:  # all episodes ended before the automaton's horizon
         missing = rdp.horizon - episodes.horizon
         episodes = episodes.padded(rdp.horizon)
         propensity = None if propensity is None else np.pad(propensity, ((0, missing), (0, 0)), constant_values=1.0)
     _refuse_longer_episodes(rdp, episodes)
+    _refuse_other_actions(rdp, episodes)
     steps = episodes.word.size
     require_memory(BYTES_A_STEP * steps, f"the evaluation of {steps:,} steps", "evaluate on fewer episodes")
     ranges = reward_ranges(episodes).joined(training_ranges(rdp))
