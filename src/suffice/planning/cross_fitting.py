@@ -3,9 +3,9 @@
 The log is divided into three parts. From each two of them an automaton and a plan are made in the same way as those of
 the model, and evaluated on the third (`held_out_value`). The mean of the three values is the prediction. It concerns
 plans made from two thirds of the log; the model's own plan comes from all of it, and is assumed to be worth at least as
-much on average; where plans of different folds have different values, the error allows for one more such difference.
-If the model's own plan is worth less than theirs on the same episodes, although it was made from them, this shortfall
-is subtracted from the prediction and added to its error. Three results follow:
+much on average; where plans of different folds have different values, bounds allow for one more such difference. If the
+model's own plan is worth less than theirs on the same episodes, although it was made from them, this shortfall is
+subtracted from the prediction and added to its error. Three results follow:
 
 *gain*         the difference between prediction and logged return, on the same episodes, with its standard error; a
                plan counts as better only if it is with all refinements
@@ -175,7 +175,7 @@ def cross_fit(
     )
     predicted = _combined(folds).within(possible)
     logged = math.fsum(fold.logged.value for fold in folds) / FOLDS
-    gain = Estimate(predicted.value - logged, _combined(folds, against_log=True).error)
+    gain = Estimate(predicted.value - logged, _combined(folds, against_log=True, more_plans=1 / FOLDS).error)
     least = min(_combined(folds, name).within(possible).value for name in (None, *refined))
     return CrossFit(
         predicted, gain, gain._replace(value=least - logged), lower, gain_lower - logged, misfit, episodes.total
@@ -236,12 +236,17 @@ def _z(tests: list[tuple[float, float]]) -> float:
 
 
 def _combined(
-    folds: list[_Fold], refinement: str | None = None, against_log: bool = False, caution: float = 1.0
+    folds: list[_Fold],
+    refinement: str | None = None,
+    against_log: bool = False,
+    caution: float = 1.0,
+    more_plans: float = 1 + 1 / FOLDS,
 ) -> Estimate:
     """Return the mean value of all folds, with its error or that of its difference from the logged return.
 
     The plan of the model is one more plan of the same kind. So far as values differ more between folds than their
-    errors explain, its value differs as much from their mean. If it falls short of theirs, this counts twice: the
+    errors explain, its value differs as much from their mean: `more_plans` is the factor of that variance, 1/3 for the
+    mean of such plans, and one more for a single one. If it falls short of theirs, this counts twice: the
     shortfall is that of a value which is too high.
     """
     variances = [fold.variance(refinement, against_log, caution) for fold in folds]
@@ -250,5 +255,5 @@ def _combined(
     shortfall = max(math.fsum(fold.shortfall for fold in folds) / FOLDS, 0.0)
     spread = math.fsum((value - mean) ** 2 for value in values) / (FOLDS - 1)
     within = math.fsum(variances) / FOLDS
-    between = max(spread - within, 0.0) * (1 + 1 / FOLDS)
+    between = max(spread - within, 0.0) * more_plans
     return Estimate(mean - shortfall, math.sqrt(within / FOLDS + between + shortfall**2))
