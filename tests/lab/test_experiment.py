@@ -339,6 +339,7 @@ OURS: dict[str, Callable[[Episodes, float], Learned]] = {
     "adaptive/fisher": adact(AdaptiveLanguages(), FISHER_EXACT),
     "prefixes/paper": adact(PrefixCounts(), PAPER),
     "sketch/paper": adact(PrefixSketches(0), PAPER),
+    "default": lambda episodes, delta: regorl(episodes, Settings(delta=delta), stationary="auto").learned,
     "layers": lambda episodes, delta: learn_layers(episodes, Settings(delta=delta)),
     "stationary": lambda episodes, delta: learn_stationary(episodes, Settings(delta=delta)),
 }

@@ -98,7 +98,7 @@ def test_analyse_shows_means_errors_and_medians() -> None:
     values = dict(zip(SEEDS, (4.0, 4.0, 3.0, 4.0, 4.0), strict=True))
     runs = [
         result(
-            "layers", s, states=20 + (s == 11), mean_return=v, return_per_step=v / 5, success_rate=1.0, seconds=0.042
+            "default", s, states=20 + (s == 11), mean_return=v, return_per_step=v / 5, success_rate=1.0, seconds=0.042
         )
         for s, v in values.items()
     ]
@@ -132,12 +132,12 @@ def test_analyse_shows_numbers_of_the_paper_and_exact_values() -> None:
 def test_summary_shows_exact_values_and_the_main_methods() -> None:
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in summary({}).splitlines()]
     assert rows[0] == ["100,000 episodes", "Corridor", "T-maze", "Cookie", "Cheese", "Mini-hall"]
-    assert "the paper's" not in summary({}) and len(rows) == 7
+    assert "the paper's" not in summary({}) and len(rows) == 8
     assert rows[2] == [
         "minimal automaton · optimal return", "11 · 5", "20 · 4", "65 · 1", "67 · 1.09", "261 · 2.07",
     ]  # fmt: skip
     titles = ["FlexFringe, best of all settings", "AALpy, best of all settings"]
-    titles += ["`suffice learn`", "`suffice learn --stationary`"]
+    titles += ["`suffice learn`", "`suffice learn --stationary no`", "`suffice learn --stationary yes`"]
     assert rows[3:] == [[title, *["not run"] * 5] for title in titles]
 
 
