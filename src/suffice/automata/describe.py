@@ -149,7 +149,9 @@ def _place(place: events.After | events.Later | events.InState | events.StepsLat
             return "next" if not steps else f"{steps} step{'s' if steps > 1 else ''} later"
 
 
-def _outcome(what: events.Chosen | events.Paid | events.Shown | events.New, alphabet: Alphabet) -> str:
+def _outcome(
+    what: events.Chosen | events.Paid | events.Shown | events.ShownAmong | events.New, alphabet: Alphabet
+) -> str:
     match what:
         case events.Chosen(action):
             return "the episode is over" if action == PAD else f"{alphabet.action(action)} is chosen"
@@ -157,6 +159,9 @@ def _outcome(what: events.Chosen | events.Paid | events.Shown | events.New, alph
             return f"{alphabet.action(action)} with reward {alphabet.rewards[reward]:g}"
         case events.Shown(action, observation, reward):
             return f"{_symbol(action, observation, alphabet)} with reward {alphabet.rewards[reward]:g}"
+        case events.ShownAmong(action, observation, reward):
+            group = f"{_symbol(action, observation, alphabet)}, or an observation of its group"
+            return f"{group}, with reward {alphabet.rewards[reward]:g}"
         case events.New(action):
             return "an unseen outcome" if action is None else f"{alphabet.action(action)} → an unseen outcome"
 

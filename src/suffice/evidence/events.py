@@ -107,6 +107,14 @@ class Shown(EventNode, frozen=True, tag="shown"):
     reward: Number
 
 
+class ShownAmong(EventNode, frozen=True, tag="among"):
+    """An action leads to a reward and to an observation of the group that a given one belongs to."""
+
+    action: Number
+    observation: Number
+    reward: Number
+
+
 class New(EventNode, frozen=True, tag="new"):
     """Something that was not seen at the place before, after a given action or after any."""
 
@@ -140,7 +148,7 @@ class OutcomeAt(EventNode, frozen=True, tag="outcome"):
     """An outcome at a place, counted over the visits to that place and not over the whole sample."""
 
     place: After | Later | InState | StepsLater
-    what: Chosen | Paid | Shown | New
+    what: Chosen | Paid | Shown | ShownAmong | New
 
 
 # ---------------------------------------------------------------- events: sets of futures
@@ -284,13 +292,13 @@ def _is_letter(letter: Letter, alphabet: Alphabet) -> bool:
     return action < alphabet.n_actions and observation < alphabet.n_observations and reward < len(alphabet.rewards)
 
 
-def _is_outcome(what: Chosen | Paid | Shown | New, alphabet: Alphabet) -> bool:
+def _is_outcome(what: Chosen | Paid | Shown | ShownAmong | New, alphabet: Alphabet) -> bool:
     match what:
         case Chosen(action):
             return action < alphabet.n_actions
         case Paid(action, reward):
             return _is_letter((action, STOP, reward), alphabet)
-        case Shown(action, observation, reward):
+        case Shown(action, observation, reward) | ShownAmong(action, observation, reward):
             return _is_letter((action, observation, reward), alphabet)
         case New(action):
             return action is None or action < alphabet.n_actions

@@ -19,16 +19,19 @@ from suffice.automata.rdp import UNSEEN
 from suffice.data.alphabet import PAD, STOP, smallest_uint
 from suffice.data.episodes import Episodes, weights
 from suffice.errors import MemoryLimitError, gigabytes, parameter
-from suffice.evidence.events import After, Chosen, Later, New, OutcomeAt, Paid, Shown, Witness
+from suffice.evidence.events import After, Chosen, Later, New, OutcomeAt, Paid, Shown, ShownAmong, Witness
 from suffice.kernels import evidence as evidence_kernels
 from suffice.kernels import stationary
 from suffice.kernels.array_types import Codes, Int32, Int64
 from suffice.kernels.evidence import DEPTH
 from suffice.kernels.futures import Room
 from suffice.learning.refinement import EQUAL
+from suffice.learning.stationary.grouping import observation_groups, symbol_groups
 
 ALL = 1 << 62
 BYTES_PER_CELL = 56  # for a label or a node of the tree, and a letter: three cells, those of events, and room to work
+BYTES_PER_PAIR = 24  # of symbols
+GROUPED_DEPTH = 2  # depth of the tree if observations are grouped
 CHOICE = 0  # kind of the events that are choices of actions
 NEW = -1  # in place of an event: one that a label has never seen
 
@@ -52,10 +55,11 @@ class PointerLog:
     events: Int32  # [3, X] choice, reward and observation; UNSEEN for none
     kind_of: Int32  # [V] the kind of each event; events of one kind exclude each other
     weight: Int64
+    grouped: bool = False  # whether only groups of observations are compared
 
     @classmethod
-    def of(cls, episodes: Episodes) -> PointerLog:
-        """Convert episodes to this form."""
+    def of(cls, episodes: Episodes, grouped: bool = False) -> PointerLog:
+        """Convert episodes to this form; `grouped` if observations are compared by group (`grouping`)."""
         symbols, symbol_of = episodes.symbols()
         letters, n_actions, n_rewards = episodes.letters, episodes.alphabet.n_actions, len(episodes.alphabet.rewards)
         pairs, pair_of = np.unique(letters[:, 0] * np.int64(n_rewards) + letters[:, 2], return_inverse=True)
@@ -67,14 +71,14 @@ class PointerLog:
         by_pair = pairs // n_rewards
         action = np.concatenate([letters[:, 0], n_actions + by_pair])
         pair = np.concatenate([pair_of, np.arange(len(pairs))])
-        shown = np.concatenate([np.arange(n), np.full(len(pairs), UNSEEN)])
+        shown = np.concatenate([_shown(episodes, pair_of, grouped), np.full(len(pairs), UNSEEN)])
         events = np.stack([wide + len(pairs) + action % n_actions, wide + pair, shown])
         nothing = action % n_actions <= PAD
         events[:, nothing], action[nothing] = UNSEEN, UNSEEN
         kinds = np.concatenate([n_actions + 1 + pair, 1 + by_pair, np.zeros(n_actions, np.int64)])
         padded = np.concatenate([symbol_of, np.zeros(len(pairs), symbol_of.dtype)])
         symbol_of, action_of, events, kind_of = (part.astype(np.int32) for part in (padded, action, events, kinds))
-        return cls(episodes, symbols, word, last, symbol_of, action_of, events, kind_of, weights(episodes))
+        return cls(episodes, symbols, word, last, symbol_of, action_of, events, kind_of, weights(episodes), grouped)
 
     @property
     def walked(self) -> stationary.Steps:
@@ -114,7 +118,7 @@ class PointerLog:
             places = slice(begin[key], begin[key + 1])
             yield *divmod(key, len(self.symbols)), episodes[places].astype(np.int64), visits[places].astype(np.int64)
 
-    def outcome(self, event: int) -> Chosen | Paid | Shown | New:
+    def outcome(self, event: int) -> Chosen | Paid | Shown | ShownAmong | New:
         """Convert the number of an event to a description: a choice, a reward or an observation."""
         letters = self.episodes.letters
         of_pairs, of_choices = len(self.symbol_of), 2 * len(self.symbol_of) - len(letters)
@@ -123,11 +127,21 @@ class PointerLog:
         if event >= of_choices:
             return Chosen(event - of_choices)
         a, o, r = letters[self._letter_of(event)].tolist()
-        return Paid(a, r) if event >= of_pairs else Shown(a, o, r)
+        if event >= of_pairs:
+            return Paid(a, r)
+        return ShownAmong(a, o, r) if self.grouped else Shown(a, o, r)
 
     def _letter_of(self, event: int) -> int:
         """Return a letter that has the event."""
         return int(np.flatnonzero((self.events == event).any(axis=0))[0])
+
+
+def _shown(episodes: Episodes, pair_of: Int64, grouped: bool) -> Int64:
+    """Return [X], the event of each letter's observation: the first letter of its pair and group of observations."""
+    groups = observation_groups(episodes, grouped)
+    keys = pair_of.reshape(-1) * len(groups) + groups[episodes.letters[:, 1]]
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(first[place.reshape(-1)])
 
 
 def _last_steps(episodes: Episodes) -> Int32:
@@ -243,8 +257,10 @@ class Labelling:
         (k1, n1), (k2, n2) = ((int(row[cell]), int(row[tables.begin[g] : tables.begin[g + 1]].sum())) for row in rows)
         return Witness(OutcomeAt(place, what), k1, n1, k2, n2)
 
-    def _path(self, node: int) -> After:
-        symbols = []
+    def _path(self, node: int) -> After | Later:
+        symbols: list[tuple[int, int]] = []
+        if node and self._steps.grouped:  # the node is after one of several symbols
+            return Later()
         while node:
             node, y = self._parents[node]
             a, o = self._steps.symbols[y].tolist()
@@ -264,14 +280,16 @@ def _tree(steps: PointerLog, labels: int, memory: int) -> tuple[Int32, NDArray[n
     The last node is beyond the tree: unseen symbols lead there, and it leads only to itself. The tables of the tree and
     of a number of labels are refused if they do not fit into memory.
     """
-    n_symbols, n_letters = len(steps.symbols), len(steps.symbol_of)
+    group_of, n_letters = symbol_groups(steps.episodes, steps.grouped), len(steps.symbol_of)
+    n_symbols, depths = int(group_of.max()) + 1, GROUPED_DEPTH if steps.grouped else DEPTH
+    pairs = 0 if steps.grouped else len(steps.symbols) ** 2  # whose targets are compared (`settling`)
     parents = [(0, 0)]
     children: list[Int32] = []  # by depth; −1 for none
     seen = []
     node, level = np.zeros_like(steps.word[:, 1:], np.int32), 0  # node of every step, and the first node of this depth
-    for depth in range(DEPTH):
+    for depth in range(depths):
         letters = steps.word[:, 1 + depth :]
-        if (len(parents) + labels) * n_letters * BYTES_PER_CELL > memory:
+        if (len(parents) + labels) * n_letters * BYTES_PER_CELL + pairs * BYTES_PER_PAIR > memory:
             raise MemoryLimitError(
                 f"{n_letters:,} distinct steps follow each other in too many ways for {gigabytes(memory)}. Bin the "
                 f"observations with {parameter('bins')}, use fewer columns with {parameter('observations')}, or raise "
@@ -282,16 +300,16 @@ def _tree(steps: PointerLog, labels: int, memory: int) -> tuple[Int32, NDArray[n
         seen.append(met)
         number = np.full((len(met), n_symbols), -1, np.int32)
         children.append(number)
-        if depth == DEPTH - 1:
+        if depth == depths - 1:
             break
-        symbols = steps.symbol_of[letters[:, :-1]]
+        symbols = group_of[steps.symbol_of[letters[:, :-1]]]
         taken = np.zeros(number.shape, bool)
         taken[node[:, :-1] - level, symbols] = True
         sources, by = np.nonzero(taken)
         number[sources, by] = np.arange(len(sources)) + len(parents)
         node = number[node[:, :-1] - level, symbols]
         parents, level = [*parents, *zip((sources + level).tolist(), by.tolist(), strict=True)], len(parents)
-    tree = np.concatenate([*children, np.full((1, n_symbols), -1, np.int32)])
+    tree = np.concatenate([*children, np.full((1, n_symbols), -1, np.int32)])[:, group_of]
     beyond = np.zeros((1, n_letters), bool)
     return np.where(tree < 0, len(tree) - 1, tree).astype(np.int32), np.concatenate([*seen, beyond]), [*parents, (0, 0)]
 

@@ -128,20 +128,32 @@ def learn_stationary(
         )
     chosen = shuffled_sample(episodes, size, np.random.default_rng(ORDER_SEED), settings.threads)
     stride = max(chosen.n // LABEL_SAMPLE, 1)
-    few = PointerLog.of(chosen.columns(np.arange(0, chosen.n, stride)))
     within = replace(settings, memory=room)
-    found = _rounds(few, within, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept.part("rounds"))
+    few, found = _sampled(chosen, stride, within, lambda done: progress(done, MOST_ROUNDS + (stride > 1)), kept)
     if stride > 1 or not settings.strict:
         found = _on_all(chosen, few, found, within, kept.part("whole"))
     progress(MOST_ROUNDS + (stride > 1), MOST_ROUNDS + (stride > 1))
     return _learned(episodes, settings, found)
 
 
+def _sampled(
+    chosen: Episodes, stride: int, settings: Settings, progress: Callable[[int], None], kept: CheckpointStage
+) -> tuple[PointerLog, FoundRound]:
+    """Learn from every so many of the episodes; group observations if tables of all of them do not fit into memory."""
+    part = chosen.columns(np.arange(0, chosen.n, stride))
+    few = PointerLog.of(part)
+    try:
+        return few, _rounds(few, settings, progress, kept.part("rounds"))
+    except MemoryLimitError:
+        few = PointerLog.of(part, grouped=True)
+        return few, _rounds(few, settings, progress, kept.part("grouped"))
+
+
 def _on_all(
     chosen: Episodes, few: PointerLog, found: FoundRound, settings: Settings, kept: CheckpointStage
 ) -> FoundRound:
     """Continue from the automaton of a sample with all episodes, and test every transition on all of them."""
-    stride, steps = max(chosen.n // LABEL_SAMPLE, 1), PointerLog.of(chosen)
+    stride, steps = max(chosen.n // LABEL_SAMPLE, 1), PointerLog.of(chosen, few.grouped)
     independent = settings.dependence == 1 and chosen.weight is None and settings.cut == 0
     levels = Levels(_levels(settings), settings.cut * chosen.total, independent)
 

@@ -13,6 +13,7 @@ import numpy as np
 from suffice.automata.rdp import UNSEEN
 from suffice.kernels import stationary
 from suffice.kernels.array_types import Int32, Int64
+from suffice.learning.stationary.grouping import observation_groups
 from suffice.learning.stationary.labels import PointerLog
 
 AIC = 1.0  # cost of a free frequency
@@ -20,13 +21,15 @@ LARGEST_TABLE = 1 << 20  # entries of the automaton that counts repeated observa
 
 
 def last_observation(steps: PointerLog) -> Int32:
-    """Return the automaton [O+1, Y] that remembers only the last observation; state 0 has seen none."""
-    return np.tile(steps.symbols[:, 1].astype(np.int32) + 1, (steps.episodes.alphabet.n_observations + 1, 1))
+    """Return the automaton [G+1, Y] that remembers only the last observation, by group; state 0 has seen none."""
+    groups = observation_groups(steps.episodes, steps.grouped).astype(np.int32)
+    return np.tile(groups[steps.symbols[:, 1]] + 1, (int(groups.max()) + 2, 1))
 
 
 def repeated_observation(steps: PointerLog) -> Int32:
-    """Return the automaton [O·R+1, Y] that also counts how often in a row the last observation occurred, up to R."""
-    shown, n = steps.symbols[:, 1].astype(np.int32), steps.episodes.alphabet.n_observations
+    """Return the automaton [G·R+1, Y] that also counts how often in a row the last observation occurred, up to R."""
+    groups = observation_groups(steps.episodes, steps.grouped).astype(np.int32)
+    shown, n = groups[steps.symbols[:, 1]], int(groups.max()) + 1
     most = max(1, min(steps.horizon, LARGEST_TABLE // (n * len(steps.symbols))))
     seen, times = np.divmod(np.arange(n * most, dtype=np.int32), np.int32(most))  # times: repetitions
     again = np.where(seen[:, None] == shown, np.minimum(times + 1, most - 1)[:, None], 0)

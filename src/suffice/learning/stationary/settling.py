@@ -35,8 +35,11 @@ def settle(steps: PointerLog, tau: Int32, excluded: Mapping[Edge, NDArray[np.boo
     """Set every transition to its most probable target, in passes until nothing changes.
 
     `excluded` has the targets [Q] to which a transition must not move; those of transitions without an entry are free.
+    If observations are grouped, nothing is changed: the prior compares all symbols with each other.
     """
     tau = tau.copy()
+    if steps.grouped:
+        return tau
     for _ in range(PASSES):
         if not _Pass(steps, tau, excluded).run():
             break
