@@ -190,6 +190,20 @@ def test_check_tries_fewer_steps_within_a_small_budget() -> None:
     assert try_sample(one_long(30), seconds=1e9).steps == 30
 
 
+def test_check_counts_cpu_time_on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other programs do not use up the budget of trial runs, unless one waits for several budgets."""
+    elapsed, used = [0.0], [0.0]
+    monkeypatch.setattr(trial, "perf_counter", lambda: elapsed[0])
+    monkeypatch.setattr(trial, "process_time", lambda: used[0])
+    clock = trial._Clock(10.0, trial.silently)
+    elapsed[0], used[0] = 9.0, 2.0
+    assert clock.left() == 7.0
+    elapsed[0], used[0] = 4.0, 7.0  # on two cores
+    assert clock.left() == 6.0
+    elapsed[0], used[0] = 30.0, 2.0
+    assert clock.left() == 0.0
+
+
 def test_refine_follows_merged_histories_for_fewer_steps_in_long_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
     episodes = ragged([40] * 20)
     assert suffice.learn(episodes, stationary=False).about.promise.second_steps is None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +45,7 @@ FIRST_STEPS = 10  # of small runs that show what more steps will take
 WHOLE_RUN = 3  # time of learning with a plan and its verdict, in that of a trial run
 SECONDS = 20.0  # default time budget
 RUNS_UNTIL, COMPARED_UNTIL, FAMILY_UNTIL = 0.6, 0.88, 0.93  # shares of the budget at which the parts of a check end
+MOST_WAITING = 3.0  # elapsed time, in budgets, at which trial runs end on a machine that is busy with other programs
 LEAST_SECONDS = 1.0  # for the first run, so that even a small budget shows something
 FEWEST = 10  # episodes of a run
 FIRST_RUNS = (FEWEST, 100)  # episodes; they show what other runs will take
@@ -66,10 +67,14 @@ class OutOfTimeError(Exception):
 
 
 class _Clock:
-    """The time budget of the trial runs, of which each part may use a share."""
+    """The time budget of the trial runs, of which each part may use a share.
+
+    On a busy machine CPU time counts, so that other programs do not change what is found, up to a few times the budget.
+    """
 
     def __init__(self, seconds: float | None, progress: Progress) -> None:
-        self._seconds, self._begin, self._progress = seconds, perf_counter(), progress
+        self._seconds, self._progress = seconds, progress
+        self._begin, self._used = perf_counter(), process_time()
         self._share, self._least = 1.0, 0.0
 
     def until(self, share: float, least: float = 0.0) -> None:
@@ -80,7 +85,9 @@ class _Clock:
         """Return the seconds left of the share."""
         if self._seconds is None:
             return math.inf
-        return max(self._share * self._seconds, self._least) - (perf_counter() - self._begin)
+        elapsed = perf_counter() - self._begin
+        spent = max(min(elapsed, process_time() - self._used), elapsed / MOST_WAITING)
+        return max(self._share * self._seconds, self._least) - spent
 
     def stop(self, done: int, of: int) -> None:
         """Abort a run, of which this is the progress callback, at the end of the share."""
@@ -180,9 +187,9 @@ def _affordable_steps(episodes: Episodes, settings: Settings, clock: _Clock) -> 
     """Return how many steps of the episodes are tried: ten times as many as long as a small run takes little time."""
     few, steps = _spread(episodes, FIRST_RUNS[0]), FIRST_STEPS
     while steps < min(episodes.horizon, CHECK_STEPS):
-        start = perf_counter()
+        start = process_time()
         learn_layers(_shorter(few, steps).compact(), settings)
-        if 100 * (perf_counter() - start) > clock.left():
+        if 100 * (process_time() - start) > clock.left():
             break
         steps *= 10
     return min(steps, CHECK_STEPS)
@@ -201,9 +208,9 @@ def _growing_runs(episodes: Episodes, settings: Settings, clock: _Clock) -> list
         some = _spread(episodes, n).compact()  # fewer distinct steps take less time
         done = min(sum(one.sample.n for one in runs) / total, 1)
         report = clock.watch(RUNS_UNTIL * done, RUNS_UNTIL * min(done + n / total, 1))
-        start = perf_counter()
+        start = process_time()
         learned = learn_layers(some, settings, progress=report)
-        return _Run(some, learned, perf_counter() - start, asked)
+        return _Run(some, learned, process_time() - start, asked)
 
     try:
         for n in sizes:
@@ -231,9 +238,9 @@ def _compared(last: _Run, settings: Settings, clock: _Clock) -> ComparedMemories
     clock.until(COMPARED_UNTIL)
     maker, found = PlanMaker(settings, Planning(), np.random.default_rng(0)), None
     few, more = (_spread(last.sample, most) for most in (FIRST_COMPARED, MOST_COMPARED))
-    start = perf_counter()
+    start = process_time()
     for sample in (few, more) if few.n < more.n else (few,):
-        if found is not None and (perf_counter() - start) * sample.n / few.n > clock.left():
+        if found is not None and (process_time() - start) * sample.n / few.n > clock.left():
             break
         try:
             found = choose_memory(sample.compact(), maker, watch=clock.stop)
@@ -273,11 +280,11 @@ class _Cost(NamedTuple):
 def _cost(episodes: Episodes, last: _Run | None, settings: Settings, clock: _Clock, memory: int | None) -> _Cost:
     """Plan the comparison of the whole log, which takes time if it has many distinct steps."""
     clock.until(1.0)
-    start = perf_counter()
+    start = process_time()
     if last is not None and len(last.sample.letters) < len(episodes.letters):
         LanguageCounts().plan(last.sample.outline, settings.chosen_bound, settings.memory)
         ratio = len(episodes.letters) / len(last.sample.letters)
-        if (perf_counter() - start) * ratio**2 > clock.left():
+        if (process_time() - start) * ratio**2 > clock.left():
             return _Cost()
     plan = LanguageCounts().plan(episodes.outline, settings.chosen_bound, settings.memory)
     return _Cost(
