@@ -189,3 +189,13 @@ def test_other_verdict_is_not_that_of_a_sample_too_small_to_show_the_verdict(mon
     whole, ended = suffice.learn(log), suffice.learn(log, ends="terminal")
     assert whole.about.plan.verdict == ended.about.plan.verdict == "follow"
     assert whole.about.ends.kind == "censored" and whole.about.ends.other_verdict is None
+
+
+def test_read_log_names_the_columns_that_predict_ends() -> None:
+    steps = [
+        (i, t, *step) for i, episode in enumerate(goal_log(np.random.default_rng(0))) for t, step in enumerate(episode)
+    ]
+    table = dict(zip(("visit", "n", "room", "move", "paid"), map(list, zip(*steps, strict=True)), strict=True))
+    columns = suffice.Columns(episode="visit", step="n", action="move", reward="paid")
+    ends = read_log(table, columns=columns).report.ends
+    assert ends.predictor == "paid" and ends.text is not None and "'paid' predicts where they stop" in ends.text

@@ -85,8 +85,7 @@ def info(
     print_witnesses(loaded, decisions)
     print_undecided(loaded, decisions)
     exported = command("export", model, "--format", "json", "-o", named_after(model, ".json"))
-    held_out = ("--log", "LOG") if loaded.about.held_out else ("--domain", "DOMAIN")
-    tried = [command("evaluate", model, *held_out)] if loaded.plan else []
+    tried = [command("evaluate", model, "--log", "LOG")] if loaded.plan else []
     say_next(exported if states else command("info", model, "--states"), *tried)
 
 
@@ -102,6 +101,8 @@ def _settings(about: dict[str, Any]) -> dict[str, Any]:
     cut = found.pop("cut")
     if found["stationary"]:  # one set of states for all steps, without languages
         found = {name: value for name, value in found.items() if name not in ("layers", "languages", "family")}
+    if (ends := found.pop("ends", None)) is not None:
+        found["ends"] = f"{ends['kind']}, assumed" if ends["assumed"] else ends["kind"]
     if found["bytes"] is not None:
         found["bytes"] = f"{found['bytes'] / 1e6:,.0f} MB"
     return found | ({"share too rare for a state": cut} if cut else {})

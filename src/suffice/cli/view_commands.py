@@ -228,4 +228,7 @@ def report(
         report_on(loaded, page, evaluation=evaluation, title=heading)
     say(f"Wrote {page} ({page.stat().st_size / 1000:,.0f} kB).")
     say(f"Open it in a browser: {page.resolve().as_uri()}", wrap=False)
-    say_next(command("explore", model, "-o", named_after(model, ".html")))
+    explorer = named_after(model, ".html")
+    if Path(explorer).resolve() == page.resolve():
+        explorer = named_after(model, "-explorer.html")
+    say_next(command("explore", model, "-o", explorer))

@@ -114,6 +114,22 @@ class LogEnds:
             f"were cut off, use {other}"
         )
 
+    def named(self, action: str | None, reward: str | None) -> LogEnds:
+        """Name the action or the reward that predicts ends by its column.
+
+        Parameters
+        ----------
+        action, reward
+            The names of the columns; None if there is none.
+
+        Returns
+        -------
+        LogEnds
+            The same ends.
+        """
+        columns = {"action": action, "reward": reward}
+        return replace(self, predictor=columns.get(self.predictor or "") or self.predictor)
+
     @property
     def clear(self) -> bool:
         """Whether ends were found to depend on what came last, so that the assumption needs no warning."""

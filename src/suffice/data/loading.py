@@ -120,6 +120,7 @@ def read_source(source: Data, how: ReadOptions, room: MemoryBudget | None = None
             return of_report(*read_as(source, replace(how, room=room.cells(dataset))))
     undecided, report = (room.elsewhere or read_stored)(dataset, how, room)
     episodes, ends = decide_ends(undecided, how.ends, marks_ends(report.columns))
+    ends = ends.named(report.columns.action, report.columns.reward)
     return Reading(episodes, report.encoder, report.notes, cut=report.cut, ends=ends)
 
 

@@ -94,7 +94,8 @@ def _read_flat(opened: LogTable, table: LogTable, columns: Columns, how: ReadOpt
             fitted[name] = kind
     log, ends = ColumnarLog.of(base.compact(), found), report.ends
     if how.ends == "auto" and ends.kind == "censored":
-        log, ends = decide_columnar_ends(log, ends)
+        log, decided = decide_columnar_ends(log, ends)
+        ends = decided.named(columns.action, columns.reward)
     return ColumnarReading(log, offered, left_out, fitted, columns, ends)
 
 

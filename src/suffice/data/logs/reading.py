@@ -218,7 +218,7 @@ def _read_flat(
     if not how.in_pieces:
         decided, ends = decide_ends(episodes, how.ends, marks_ends(columns))
         assert isinstance(decided, Episodes), "the episodes were read into memory"
-        episodes, report = decided, replace(report, ends=ends)
+        episodes, report = decided, replace(report, ends=ends.named(columns.action, columns.reward))
         values = {columns.action or "": encoded.action, **encoded.features}
         by_column = {name: column.values for name, column in values.items()}
         on_values = (

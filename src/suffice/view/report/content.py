@@ -39,6 +39,7 @@ from suffice.view.report.structure import (
 from suffice.view.report.survey import ActionToTry, Survey, episode_lengths, tries
 from suffice.view.report.texts import (
     StateNames,
+    as_sentence,
     assumptions,
     command_of,
     detection_limit,
@@ -72,7 +73,7 @@ def content_of(model: Model, evaluation: OffPolicyEvaluation | None, title: str)
         lower_bound=None if plan is None else plan.lower_bound,
         judged=plan is not None and (plan.judged is not None or plan.split),
         sure=None if plan is None else 1 - plan.delta,
-        warnings=warnings(about),
+        warnings=[*warnings(about), *(as_sentence(warning.text) for warning in model.warnings)],
         unnoticed=detection_limit(about),
         data=_data(model),
         promises=guarantees(about),

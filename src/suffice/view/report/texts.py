@@ -119,6 +119,11 @@ def detection_limit(about: Header) -> str:
     )
 
 
+def as_sentence(text: str) -> str:
+    """Return a note, which begins in lower case and has no full stop, as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def warnings(about: Header) -> list[str]:
     """Return reasons to distrust the prediction."""
     texts, forecast, usual = [], forecast_of(about), about.promise.detectable
