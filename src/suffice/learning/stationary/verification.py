@@ -147,7 +147,9 @@ class Growing:
     def _all_uses(self) -> Uses | None:
         """Count what followed all transitions, if the counts fit into memory."""
         edges, tables = np.argwhere((self.tau >= SPECIAL) & ~self._steps.ends()), self._tables()
-        fits = 24 * len(edges) * int(tables.begin[-1]) <= MOST_BYTES
+        leaving = int(np.bincount(edges[:, 0]).max(initial=0))  # a split adds as many transitions
+        rows, width = len(edges) + SPLITS_AT_ONCE * leaving, tables.widest(SPLITS_AT_ONCE)
+        fits = 24 * rows * width <= MOST_BYTES
         return Uses(self._steps, self.tau, edges, tables, SPLITS_AT_ONCE) if fits else None
 
     def _tables(self) -> CountTables:
