@@ -21,7 +21,7 @@ def count_entries(tau, steps, edge_of, cells, table_of, rows):
     """Count [E, D] the outcomes after entries of states, by the transition of the entry; return the entries [E].
 
     `edge_of` [Q, Y] is −1 for transitions that are not counted. The first use of a transition by an episode counts, and
-    its outcomes up to the next entry of the same state; transitions from a state to itself are no entries. Of each
+    its outcomes up to the next entry of the same state; transitions from a state to itself do not count. Of each
     table `table_of` [D] (−1: not counted) only the first outcome counts.
     """
     word, last, symbol_of = steps.word, steps.last, steps.symbol_of

@@ -1,4 +1,4 @@
-"""Ladders: the same learner on nested logs of increasing size, to see whether more episodes ever hurt.
+"""Run the default learner on nested logs of increasing size, to see whether more episodes ever hurt.
 
 A log of a size is the beginning of that of the next size, so that only what was added can make a plan worse.
 """

@@ -1,4 +1,4 @@
-"""Verify a finished automaton: test all its transitions, and all its states as a whole, until nothing is decided.
+"""Verify a finished automaton by tests of all its transitions, and of all its states as a whole, until none decides.
 
 A state whose ways differ is divided: the smaller part gets a state of its own, which continues like the old one. Ways
 may also have been assigned to a wrong state; if other states describe them better than a state of their own, they join

@@ -30,7 +30,7 @@ from suffice.learning.stationary.uses import Uses
 
 MOST_SPLITS = 64  # transitions that get a state of their own
 SPLITS_AT_ONCE = 16  # splits before everything is counted again
-MOST_BYTES = 1 << 28  # of counts; larger automata are verified part by part, and anew after each split
+MOST_BYTES = 1 << 28  # of counts; larger automata are verified part by part, and again after each split
 
 
 @dataclass(frozen=True, slots=True)
