@@ -141,8 +141,10 @@ class StateTracker:
 
     def is_known(self, place: int, symbol: Symbol) -> bool:
         """Return whether a transition was seen, or is predicted by others of the state for a new combination."""
+        if self.was_seen(place, symbol):
+            return True
         if symbol in self.known or symbol[1] is None:
-            return self.was_seen(place, symbol)
+            return False
         values = zip(symbol[1], self.values, strict=True)
         return all(value in known for value, known in values) and self.predict(place, symbol) != UNSEEN
 

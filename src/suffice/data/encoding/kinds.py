@@ -107,10 +107,11 @@ class Category(ColumnEncoder):
 
     def encode_value(self, value: Any, name: str) -> Value:
         """Return the value itself, or the symbol of missing values; refuse infinite numbers."""
-        if is_missing(value):
-            return MISSING
-        if isinstance(value, float) and not math.isfinite(value):
-            raise LogError(f"{name}: {value} is not a finite number. Replace it.")
+        if value is None or value == "" or isinstance(value, float):
+            if is_missing(value):
+                return MISSING
+            if isinstance(value, float) and not math.isfinite(value):
+                raise LogError(f"{name}: {value} is not a finite number. Replace it.")
         return plain_value(value)
 
     def fit_rewards(self, column: LogColumn, counts: Int64) -> Category:

@@ -26,7 +26,7 @@ def values_of(observation: Any, names: Sequence[str], offered: Sequence[str] = (
     """
     if isinstance(observation, Mapping):
         return [_entry(observation, name, names) for name in names]
-    if (row := _row(observation)) is not None:
+    if type(observation) is not tuple and (row := _row(observation)) is not None:
         return [_entry(row, name, names) for name in names]
     values = flat_values(observation)
     if offered and len(values) == len(offered) and tuple(offered) != tuple(names):
