@@ -1,4 +1,4 @@
-"""Speed and memory compared with AALpy, with np.bincount and by size of the data; `make bench` writes RESULTS.md.
+"""Speed and memory compared with AALpy, FlexFringe and np.bincount, and by size; `make bench` writes RESULTS.md.
 
 Timings are noisy, so every claim is a ratio of two measurements of the same run, each the best of several tries.
 """
@@ -18,8 +18,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 from measure import counting, cpu_seconds, peak_bytes, wall_seconds
 
+from suffice import read_log
 from suffice.data.episodes import Episodes
 from suffice.data.logs.writing import write_log
 from suffice.domains.registry import make
@@ -32,7 +34,10 @@ from suffice.evidence.prefix_sketch import PrefixSketches
 from suffice.evidence.prefix_tree import PrefixCounts
 from suffice.lab.peers.alergia import aalpy
 from suffice.lab.peers.best_settings import best_eps
-from suffice.learning.adact_h import Settings, adact_h
+from suffice.lab.peers.flexfringe import HEURISTICS, find_flexfringe, flexfringe
+from suffice.lab.resources import cpu_time
+from suffice.learning.adact_h import Learned, Settings, adact_h
+from suffice.learning.stationary.learner import learn_stationary
 from suffice.planning.regorl import regorl
 
 HERE = Path(__file__).parent
@@ -138,6 +143,57 @@ def prefix_memory(domain: str) -> Iterator[Result]:
         yield Result(claim, domain, sketch / exact if exact else math.nan, "reported", True, detail)
 
 
+def against_flexfringe(domain: str) -> Iterator[Result]:
+    """Compare the stationary learner with FlexFringe on the same episodes, if it is installed."""
+    binary = find_flexfringe()
+    if binary is None:
+        return
+    episodes = simulate_case(domain, HORIZON, 100_000)
+    ours, learned = stationary_seconds(episodes)
+    theirs = flexfringe(episodes, binary, HEURISTICS["likelihood-ratio"])
+    detail = f"{ours:.3f} s, {learned.rdp.n_states} states; FlexFringe {theirs.took.seconds:.2f} s, {theirs.n_states}"
+    ratio, claim = (
+        theirs.took.seconds / ours,
+        "times faster than FlexFringe's likelihood ratio, stationary, 10⁵ episodes",
+    )
+    yield Result(claim, domain, ratio, "≥ 50", ratio >= 50, detail)
+
+
+def many_states(domain: str) -> Iterator[Result]:
+    """Compare stationary automata of 203 and 43 states, from four times as many steps."""
+    few, many = (stationary_seconds(simulate_case(f"{domain} length={n}", n + 4, 1000)) for n in (20, 100))
+    detail = f"{many[0]:.2f} s of {few[0]:.3f} s, {many[1].rdp.n_states} and {few[1].rdp.n_states} states"
+    ratio = many[0] / few[0]
+    yield Result("times the CPU time of 43 states: 203 states", domain, ratio, "≤ 5", ratio <= 5, detail)
+
+
+def reading(domain: str) -> Iterator[Result]:
+    """Measure the time to read a log of seven columns, and that of Parquet itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log.parquet"
+        write_log(simulate_case(domain, HORIZON, 200_000), log)
+        rows = pq.read_metadata(log).num_rows
+        ours, parquet = (
+            min(cpu_time(run)[1] for _ in range(5)) / rows * 1e9
+            for run in (lambda: read_log(log), lambda: pq.read_table(log, use_threads=False))
+        )
+    claim, detail = "ns to read a decision of seven columns", f"Parquet itself {parquet:.0f} ns"
+    yield Result(claim, domain, ours, "≤ 80", ours <= 80, detail)
+
+
+def simulate_case(case: str, horizon: int, n: int) -> Episodes:
+    """Simulate a domain, named with its options."""
+    name, *options = case.split()
+    chosen = make(name, dict(option.split("=") for option in options))
+    return simulate(chosen.model(horizon), n, horizon, np.random.default_rng(1))
+
+
+def stationary_seconds(episodes: Episodes) -> tuple[float, Learned]:
+    """Return the smallest time of several runs of the stationary learner, with the compiler warm."""
+    learned = learn_stationary(episodes)
+    return min(cpu_time(lambda: learn_stationary(episodes))[1] for _ in range(3)), learned
+
+
 def simulating(domain: str) -> Iterator[Result]:
     """Measure the steps simulated and written as Parquet per second of CPU time."""
     made = make(domain, {})
@@ -180,6 +236,9 @@ SUITES: dict[str, tuple[Callable[[str], Iterator[Result]], list[str]]] = {
     "memory": (memory, list(DOMAINS)),
     "prefixes": (prefixes, list(DOMAINS)),
     "prefix-memory": (prefix_memory, list(DOMAINS)),
+    "flexfringe": (against_flexfringe, ["t-maze length=4 cue_visible=true", "t-maze length=5", "mini-hall"]),
+    "states": (many_states, ["t-maze actions=east"]),
+    "reading": (reading, ["t-maze length=5"]),
     "simulate": (simulating, PAPERS_DOMAINS),
     "help": (help_time, ["–"]),
 }

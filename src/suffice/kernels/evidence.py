@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.kernels.array_types import Int64
+from suffice.kernels.array_types import Float, Int64
 from suffice.kernels.jit import jit, jit_unless_rare
 from suffice.kernels.tables import ln_table
 
@@ -45,6 +45,19 @@ class Chosen(NamedTuple):
     group: Int64  # [C]
 
 
+class Work(NamedTuple):
+    """Room for the counts and results of tables while they are evaluated."""
+
+    one: Int64  # [cells]
+    other: Int64  # [cells]
+    found: Float  # [tables, W]
+    of_table: Float  # [tables]
+    highest: Float  # [tables]
+    at: Int64  # [tables]
+    tops: Float  # [depths, tables of a node]
+    places: Int64  # [depths, tables of a node]
+
+
 @jit_unless_rare
 def evidence_of_rows(one, other, begin, equal):
     """Return the evidence that two rows of counts have different futures: (ln E, Σ ln e, cell with the largest e).
@@ -66,7 +79,7 @@ def evidence_of_rows(one, other, begin, equal):
 
 
 @jit
-def weigh(mine, theirs, twice, tree, tables, width, depth, strict, equal):
+def weigh(mine, theirs, twice, tree, nodes, tables, first, width, depth, strict, equal, work):
     """Return the evidence of rows with several labels of each step: (ln E, balance, most distinct cell, its split).
 
     A row has the cells of a tree, by the steps since the start, and then, for each of the depths 0, 1, …, `depth` (or
@@ -76,33 +89,25 @@ def weigh(mine, theirs, twice, tree, tables, width, depth, strict, equal):
     nothing twice, rows are split by steps (0: the row of the state without `twice`) or by sides (1: one side of each).
     E is the mean over splits, labels and groups. The balance is the ln of the mean over labels of Π e over outcomes,
     split by steps unless that leaves nothing. A strict E is split by sides, with labels of the tree alone. Only the
-    given tables are used, those that `mine` has met.
+    given tables of the tree and nodes of the automaton are used, those that `mine` has met.
     """
     labels, parts, most, where, where_split = depth + 2, 2 * depth + 1, 0.0, -1, 0
     evidence, balance = np.zeros((2 * 2 * labels, equal.size)), np.zeros((2, labels))
     mixed, total = np.zeros((2 * parts, equal.size)), np.zeros(2 * parts)
-    chosen, n, size = tables.first.size, max(tree.first.size, tables.first.size), max(tree.begin[-1], tables.begin[-1])
-    one, other = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    found, of_table, highest, at = results_for(n, equal)
-    tops, places = np.zeros((depth + 1, n)), np.zeros((depth + 1, n), np.int64)
+    one, other, found, of_table, highest, at = work.one, work.other, work.found, work.of_table, work.highest, work.at
     for split in range(2):
-        mixed[:], total[:], one[:], other[:], at[:] = 0.0, 0.0, 0, 0, -1
+        mixed[:], total[:], one[: tree.begin[-1]], other[: tree.begin[-1]], at[: tree.first.size] = 0.0, 0.0, 0, 0, -1
         gather(split, mine, theirs, twice, tree.first, tree.begin, 0, 0, tree.first.size, one, other, at)
         evaluate(one, other, tree.begin, 0, tree.first.size, equal, found, of_table, highest, at)
         _add_parts(tree.group, depth, 0, parts, found, of_table, mixed, total)
         for t in range(tree.first.size):
             if highest[t] > most + EQUAL_EVIDENCE and (split or not strict):
                 most, where, where_split = highest[t], tree.first[t] + at[t], split
-        one[:], other[:], found[:], of_table[:], highest[:], at[:] = 0, 0, 0.0, 0.0, 0.0, 0
-        for k in range(depth, -1, -1):
-            gather(split, mine, theirs, twice, tables.first, tables.begin, k * width, 0, chosen, one, other, at)
-            evaluate(one, other, tables.begin, 0, chosen, equal, found, of_table, highest, at)
-            _add_parts(tables.group, 1, depth + k, parts, found, of_table, mixed, total)
-            tops[k], places[k] = highest, at
-        for t in range(0 if strict else chosen):
-            for k in range(depth, -1, -1):
-                if tops[k, t] > most + EQUAL_EVIDENCE:
-                    most, where, where_split = tops[k, t], tables.first[t] + places[k, t], split
+        best, cell = _weigh_nodes(
+            split, mine, theirs, twice, nodes, tables, first, width, depth, equal, work, mixed, total, most
+        )
+        if best > most and not strict:
+            most, where, where_split = best, cell, split
         for k in range(labels):  # the tree above depth k and the automaton from there on; the last k is the tree alone
             for part in range(parts):
                 if part < min(k, depth) or part == depth + k:
@@ -114,6 +119,48 @@ def weigh(mine, theirs, twice, tree, tables, width, depth, strict, equal):
     if strict:
         evidence = evidence[3 * labels - 1 :: labels].copy()
     return ln_mean(evidence.ravel()), by_steps if by_steps != 0.0 else ln_mean(balance[1]), where, where_split
+
+
+@jit
+def _weigh_nodes(split, mine, theirs, twice, nodes, tables, first, width, depth, equal, work, mixed, total, most):
+    """Add the evidence of the automaton's tables at some nodes; return the largest ln e above `most` and its cell.
+
+    A table at depth k has the counts of all depths from k on. Where there are none at a depth it stays as it is.
+    """
+    begin, group, of_node, where, parts = tables.begin, tables.group, tables.of_node, -1, 2 * depth + 1
+    one, other, found, of_table, highest, at = work.one, work.other, work.found, work.of_table, work.highest, work.at
+    tops, places = work.tops, work.places
+    for node in nodes:
+        here, end = of_node[node], of_node[node + 1]
+        if begin[end] - begin[here] == 2 * (end - here) and not _any_new(
+            mine, theirs, begin, first, width, depth, here, end
+        ):
+            continue  # at most one outcome in each table
+        for x in range(begin[here], begin[end]):
+            one[x], other[x] = 0, 0
+        for t in range(here, end):
+            of_table[t], highest[t], at[t] = 0.0, 0.0, 0
+            for w in range(equal.size):
+                found[t, w] = 0.0
+        for k in range(depth, -1, -1):
+            block, counts = first + k * width, 0
+            for x in range(block + begin[here], block + begin[here + 1]):  # choices: every step has one
+                counts += mine[x, 0] + mine[x, 1] + theirs[x, 0] + theirs[x, 1]
+            if counts:
+                gather_tables(split, mine, theirs, twice, begin, block, here, end, one, other, at)
+                evaluate(one, other, begin, here, end, equal, found, of_table, highest, at)
+            for t in range(here, end):
+                tops[k, t - here], places[k, t - here] = highest[t], at[t]
+                if of_table[t] != 0.0 or found[t, 0] != 0.0:
+                    part = group[t] * parts + depth + k
+                    total[part] += of_table[t]
+                    for w in range(equal.size):
+                        mixed[part, w] += found[t, w]
+        for t in range(here, end):
+            for k in range(depth, -1, -1):
+                if tops[k, t - here] > most + EQUAL_EVIDENCE:
+                    most, where = tops[k, t - here], first + begin[t] + places[k, t - here]
+    return most, where
 
 
 @jit
@@ -169,6 +216,35 @@ def gather(split, mine, theirs, twice, first, begin, offset, here, end, one, oth
                 b = theirs[cell + x, 0] + theirs[cell + x, 1] - twice[cell + x, 0]
             else:
                 a, b = mine[cell + x, 1], theirs[cell + x, 0]
+            one[x] += a
+            other[x] += b
+            added += a + b
+        if added > 0:
+            at[t] = -1
+
+
+@jit
+def _any_new(mine, theirs, begin, first, width, depth, here, end):
+    """Return whether rows have counts in the last cells of some tables, for outcomes that their nodes never saw."""
+    for k in range(depth + 1):
+        for t in range(here, end):
+            x = first + k * width + begin[t + 1] - 1
+            if mine[x, 0] + mine[x, 1] + theirs[x, 0] + theirs[x, 1]:
+                return True
+    return False
+
+
+@jit
+def gather_tables(split, mine, theirs, twice, begin, block, here, end, one, other, at):
+    """Add the cells of both rows like `gather`, for tables that are not gathered one after another."""
+    for t in range(here, end):
+        added = 0
+        for x in range(begin[t], begin[t + 1]):
+            if split == 0:
+                a = mine[block + x, 0] + mine[block + x, 1]
+                b = theirs[block + x, 0] + theirs[block + x, 1] - twice[block + x, 0]
+            else:
+                a, b = mine[block + x, 1], theirs[block + x, 0]
             one[x] += a
             other[x] += b
             added += a + b

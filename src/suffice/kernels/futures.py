@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.kernels.array_types import Int64, Mask
-from suffice.kernels.evidence import Chosen, results_for, weigh, weigh_tree
+from suffice.kernels.evidence import Chosen, Work, results_for, weigh, weigh_tree
 from suffice.kernels.jit import jit, jit_unless_rare
 from suffice.kernels.stationary import count_states, count_tree
 
@@ -35,7 +35,11 @@ class Room(NamedTuple):
     node_met: Mask  # [T] whether the candidate has met a node of the tree
     label_met: Mask  # [M] whether it has met a label of the automaton
     met: Int64  # [max(T, M)] room for a list of them
-    no_marks: Mask  # [max(T, M)] all true
+    node_twice: Mask  # [T] the same for `twice`, with a list and its length
+    label_twice: Mask  # [M]
+    nodes_twice: Int64  # [T]
+    labels_twice: Int64  # [M]
+    n_twice: Int64  # [2]
 
 
 @jit_unless_rare
@@ -47,10 +51,10 @@ def screen(labels, tree, steps, candidate, states, rows, equal, enough, room):
     one, other = np.zeros(chosen.begin[-1], np.int64), np.zeros(chosen.begin[-1], np.int64)
     results = results_for(chosen.first.size, equal)
     for s in range(states.size):
-        twin = _count_twice(labels, steps, candidate, states[s], 1, False, 0, room)
+        twin = _count_twice(labels, steps, candidate, states[s], False, 0, room)
         found[s] = weigh_tree(mine, rows[states[s]], twice, chosen, labels.depth, equal, enough, one, other, results)
         if twin:
-            _count_twice(labels, steps, candidate, states[s], -1, False, 0, room)
+            _clear_twice(tree, tree, labels, room)
     _clear(nodes, tree, 0, 1, 0, mine, room.node_met)
     return found
 
@@ -63,19 +67,18 @@ def weigh_states(labels, tree, tables, steps, candidate, states, label_of, rows,
     depth, width, mine, twice = labels.depth, labels.width, room.mine, room.twice
     nodes = _count_tree(labels, steps, candidate, room)
     tree_met = _tables_met(nodes, tree, 0, 1, 0, mine)
-    label, here, met = -1, np.zeros(0, np.int64), tree_met
+    label, here, work = -1, np.zeros(0, np.int64), _work_for(tree_met, tables, depth, width, equal)
     for s in np.argsort(label_of[states], kind="mergesort"):
         q = states[s]
         if label_of[q] != label:
             _clear(here, tables, labels.first, depth + 1, width, mine, room.label_met)
             label = label_of[q]
             here = _count_states(labels, steps, candidate, label, room)
-            met = _tables_met(here, tables, labels.first, depth + 1, width, mine)
-        twin = _count_twice(labels, steps, candidate, q, 1, True, label, room)
-        found = weigh(mine, rows[q], twice, tree_met, met, width, depth, strict, equal)
+        twin = _count_twice(labels, steps, candidate, q, True, label, room)
+        found = weigh(mine, rows[q], twice, tree_met, here, tables, labels.first, width, depth, strict, equal, work)
         evidence[s], balance[s], cell[s], split[s] = found
         if twin:
-            _count_twice(labels, steps, candidate, q, -1, True, label, room)
+            _clear_twice(tree, tables, labels, room)
     _clear(here, tables, labels.first, depth + 1, width, mine, room.label_met)
     _clear(nodes, tree, 0, 1, 0, mine, room.node_met)
     return evidence, balance, cell, split
@@ -85,12 +88,15 @@ def weigh_states(labels, tree, tables, steps, candidate, states, label_of, rows,
 def rows_of(labels, tree, tables, steps, candidate, state, label, rows, split, room):
     """Return both rows [D] of a comparison with one state, counting nothing twice."""
     nodes, here = _count_tree(labels, steps, candidate, room), _count_states(labels, steps, candidate, label, room)
-    _count_twice(labels, steps, candidate, state, 1, True, label, room)
-    if split:
-        one, other = room.mine[:, 1].copy(), rows[state, :, 0].copy()
-    else:
-        one, other = room.mine.sum(axis=1), rows[state].sum(axis=1) - room.twice[:, 0]
-    _count_twice(labels, steps, candidate, state, -1, True, label, room)
+    _count_twice(labels, steps, candidate, state, True, label, room)
+    mine, twice = room.mine, room.twice
+    one, other = np.zeros(mine.shape[0], np.int64), np.zeros(mine.shape[0], np.int64)
+    for x in range(one.size):
+        if split:
+            one[x], other[x] = mine[x, 1], rows[state, x, 0]
+        else:
+            one[x], other[x] = mine[x, 0] + mine[x, 1], rows[state, x, 0] + rows[state, x, 1] - twice[x, 0]
+    _clear_twice(tree, tables, labels, room)
     _clear(here, tables, labels.first, labels.depth + 1, labels.width, room.mine, room.label_met)
     _clear(nodes, tree, 0, 1, 0, room.mine, room.node_met)
     return one, other
@@ -113,19 +119,42 @@ def _count_states(labels, steps, candidate, label, room):
 
 
 @jit
-def _count_twice(labels, steps, candidate, state, sign, deep, label, room):
+def _count_twice(labels, steps, candidate, state, deep, label, room):
     """Count what is in both rows: letters of the candidate in episodes that visited the state before.
 
-    `sign` −1 subtracts it; only with `deep` also in the automaton, from a label on. Returns whether there is anything.
+    Only with `deep` also in the automaton, from a label on. Returns whether there is anything.
     """
     a, b = candidate.begin[state], candidate.begin[state + 1]
     if a == b:
         return False
-    visitors, visits, since = candidate.visitors[a:b], candidate.visits[a:b], candidate.since[a:b]
-    count_tree(labels, steps, visitors, visits, since, sign, room.twice, room.met, room.no_marks)
+    visitors, visits, since, n = candidate.visitors[a:b], candidate.visits[a:b], candidate.since[a:b], room.n_twice
+    n[0] = count_tree(labels, steps, visitors, visits, since, 1, room.twice, room.nodes_twice, room.node_twice)
     if deep:
-        count_states(labels, steps, visitors, visits, since, label, sign, room.twice, room.met, room.no_marks)
+        n[1] = count_states(
+            labels, steps, visitors, visits, since, label, 1, room.twice, room.labels_twice, room.label_twice
+        )
     return True
+
+
+@jit
+def _clear_twice(tree, tables, labels, room):
+    """Remove what is counted in both rows."""
+    n, twice = room.n_twice, room.twice
+    _clear(room.nodes_twice[: n[0]], tree, 0, 1, 0, twice, room.node_twice)
+    _clear(room.labels_twice[: n[1]], tables, labels.first, labels.depth + 1, labels.width, twice, room.label_twice)
+    n[0], n[1] = 0, 0
+
+
+@jit
+def _work_for(tree, tables, depth, width, equal):
+    """Allocate the room to work for comparisons with the chosen tables of the tree and all of the automaton."""
+    most, n, several = max(tree.begin[-1], width), max(tree.first.size, tables.group.size), 0
+    for node in range(tables.of_node.size - 1):
+        several = max(several, tables.of_node[node + 1] - tables.of_node[node])
+    found, of_table, highest, at = results_for(n, equal)
+    one, other = np.zeros(most, np.int64), np.zeros(most, np.int64)
+    tops, places = np.zeros((depth + 1, several)), np.zeros((depth + 1, several), np.int64)
+    return Work(one, other, found, of_table, highest, at, tops, places)
 
 
 @jit

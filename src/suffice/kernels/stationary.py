@@ -61,11 +61,11 @@ def count_tree(labels, steps, episodes, begin, since, sign, row, met, marks):
         e, node, one = episodes[i], 0, 1
         if weight.size:
             one = weight[e]
-        other, side = one // 2, side_of(e)
+        side, half = 0, 0
         if sign:
-            one, other = sign * one, 0
+            one *= sign
         else:
-            one, other = other + (one % 2) * (1 - side), other + (one % 2) * side
+            side, half, one = side_of(e), one // 2, one % 2
         for u in range(begin[i], min(begin[i] + depth, last[e] + 1)):
             x = word[e, u]
             if u >= since[i]:
@@ -75,8 +75,10 @@ def count_tree(labels, steps, episodes, begin, since, sign, row, met, marks):
                 for part in range(3):
                     cell = cells[node, x, part]
                     if cell >= 0:
-                        row[cell, 0] += one
-                        row[cell, 1] += other
+                        row[cell, side] += one
+                        if half:
+                            row[cell, 0] += half
+                            row[cell, 1] += half
             node = tree[node, symbol_of[x]]
     return n
 
@@ -90,11 +92,11 @@ def count_states(labels, steps, episodes, begin, since, label, sign, row, met, m
         e, here, one = episodes[i], label, 1
         if weight.size:
             one = weight[e]
-        other, side = one // 2, side_of(e)
+        side, half = 0, 0
         if sign:
-            one, other = sign * one, 0
+            one *= sign
         else:
-            one, other = other + (one % 2) * (1 - side), other + (one % 2) * side
+            side, half, one = side_of(e), one // 2, one % 2
         for u in range(begin[i], last[e] + 1):
             x = word[e, u]
             if u >= since[i]:
@@ -105,8 +107,10 @@ def count_states(labels, steps, episodes, begin, since, label, sign, row, met, m
                 for part in range(3):
                     cell = cells[here, x, part]
                     if cell >= 0:
-                        row[block + cell, 0] += one
-                        row[block + cell, 1] += other
+                        row[block + cell, side] += one
+                        if half:
+                            row[block + cell, 0] += half
+                            row[block + cell, 1] += half
             here = tau[here, symbol_of[x]]
     return n
 
@@ -138,21 +142,25 @@ def follow(tau, steps, episodes, path, at, first, stride, labels, label_of, rows
             amount, side, node, label = 1, side_of(e), 0, label_of[q]
             if weight.size:
                 amount = weight[e]
-            one, other = amount // 2 + (amount % 2) * (1 - side), amount // 2 + (amount % 2) * side
+            half, one = amount // 2, amount % 2
             for u in range(here, last[e] + 1):
                 x = word[e, u]
                 block = begin + min(u - here, depth) * width
                 for part in range(3):
                     cell = cells[label, x, part]
                     if cell >= 0:
-                        rows[q, block + cell, 0] += one
-                        rows[q, block + cell, 1] += other
+                        rows[q, block + cell, side] += one
+                        if half:
+                            rows[q, block + cell, 0] += half
+                            rows[q, block + cell, 1] += half
                 if u < here + depth:
                     for part in range(3):
                         cell = tree_cells[node, x, part]
                         if cell >= 0:
-                            rows[q, cell, 0] += one
-                            rows[q, cell, 1] += other
+                            rows[q, cell, side] += one
+                            if half:
+                                rows[q, cell, 0] += half
+                                rows[q, cell, 1] += half
                     node = tree[node, symbol_of[x]]
                 label = reference[label, symbol_of[x]]
         at[e] = here

@@ -231,7 +231,11 @@ class Labelling:
             node_met=np.zeros(nodes, bool),
             label_met=np.zeros(labels, bool),
             met=np.zeros(most, np.int64),
-            no_marks=np.ones(most, bool),
+            node_twice=np.zeros(nodes, bool),
+            label_twice=np.zeros(labels, bool),
+            nodes_twice=np.zeros(nodes, np.int64),
+            labels_twice=np.zeros(labels, np.int64),
+            n_twice=np.zeros(2, np.int64),
         )
 
     def depth_needed(self, one: Int64, other: Int64, threshold: float) -> int:
