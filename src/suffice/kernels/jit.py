@@ -28,7 +28,7 @@ if not (_THREADS.isdecimal() and int(_THREADS) > 0):  # the compiler would fail,
 from numba import njit  # noqa: E402 after the check
 from numba.core.types import unliteral  # noqa: E402
 
-PATIENCE = 1.25  # seconds that a kernel may run in another way in a process; the slowest take 6 to compile
+PATIENCE = 2.5  # seconds that a kernel may run in another way in a process; the slowest take 6 to compile
 BY_NUMPY = 1 << 16  # elements of arguments above which a kernel's NumPy version is not used
 INTERPRETED = 1 << 15  # elements of arguments above which the source of a kernel is not interpreted
 
