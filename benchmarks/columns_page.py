@@ -12,7 +12,7 @@ HEAD = """# Columns that matter, among irrelevant ones
 Measured by `python benchmarks/columns.py`, from the results in `benchmarks/columns.json`. Logs get ten categories of
 four values, five autocorrelated walks and five Gaussian columns, none of which has to do with anything
 ([how it works](../docs/theory.md#12-which-columns-matter), [how to use it](../docs/howto/wide-logs.md)). Times are CPU
-seconds of the selection. Seeds were not used before.
+seconds of the selection.
 """
 
 
