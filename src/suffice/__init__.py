@@ -28,6 +28,7 @@ from suffice.errors import (
     ModelError,
     SettingsError,
     SufficeError,
+    TrainingError,
 )
 from suffice.version import __version__
 
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from suffice.data.logs.writing import write_log
     from suffice.data.memory_limit import limit_memory
     from suffice.data.report import ReadReport
+    from suffice.domains.agent.agent import Agent, LearningRound
+    from suffice.domains.agent.player import Player
+    from suffice.domains.agent.training import train
     from suffice.domains.domain import Domain
     from suffice.domains.exact.minimal import Minimal, minimal_rdp
     from suffice.domains.exact.truth import Truth, truth_of
@@ -81,6 +85,7 @@ if TYPE_CHECKING:
     from suffice.models.log_evaluation import LogEvaluation
     from suffice.models.log_warnings import LogWarning
     from suffice.models.model import Model, load
+    from suffice.models.suggestions import Suggestion, suggest
     from suffice.planning.controller import Controller
     from suffice.planning.later_fit import LaterFit
     from suffice.planning.memory_comparison import MemoryAlternative, MemoryComparison
@@ -105,6 +110,9 @@ _HOMES = {
     "data.logs.writing": ("write_log",),
     "data.memory_limit": ("limit_memory",),
     "data.report": ("ReadReport",),
+    "domains.agent.agent": ("Agent", "LearningRound"),
+    "domains.agent.player": ("Player",),
+    "domains.agent.training": ("train",),
     "domains.domain": ("Domain",),
     "domains.exact.minimal": ("Minimal", "minimal_rdp"),
     "domains.exact.truth": ("Truth", "truth_of"),
@@ -138,6 +146,7 @@ _HOMES = {
     "models.log_check": ("LogCheck", "check"),
     "models.log_warnings": ("LogWarning",),
     "models.log_evaluation": ("LogEvaluation",),
+    "models.suggestions": ("Suggestion", "suggest"),
     "models.model": ("Model", "load"),
     "planning.controller": ("Controller",),
     "planning.later_fit": ("LaterFit",),
@@ -165,6 +174,7 @@ __all__ = [
     "TWO_SAMPLE",
     "UNSEEN",
     "AdaptiveLanguages",
+    "Agent",
     "Alphabet",
     "AutomatonState",
     "Bins",
@@ -185,6 +195,7 @@ __all__ = [
     "LaterFit",
     "Learned",
     "Learner",
+    "LearningRound",
     "LogCheck",
     "LogError",
     "LogEvaluation",
@@ -201,6 +212,7 @@ __all__ = [
     "Plan",
     "PlanVerdict",
     "Planning",
+    "Player",
     "Policy",
     "PrefixCounts",
     "PrefixSketches",
@@ -214,6 +226,8 @@ __all__ = [
     "Split",
     "Stationarity",
     "SufficeError",
+    "Suggestion",
+    "TrainingError",
     "Truth",
     "Witness",
     "__version__",
@@ -242,6 +256,8 @@ __all__ = [
     "register",
     "regorl",
     "simulate",
+    "suggest",
+    "train",
     "truth_of",
     "write_log",
     "write_schema",

@@ -8,6 +8,7 @@ SufficeError
 ├── SettingsError    invalid parameters, or parameters that cannot be combined
 │   └── MemoryLimitError  a table that does not fit into the allowed memory
 ├── EngineError      failing workers on other machines
+├── TrainingError    an environment that fails while an agent learns in it
 └── MissingError     an optional package or program that is not installed
 
 A message names parameters with `parameter`, so that a Python user reads `hold_out=0.2` and a user of the command line
@@ -238,6 +239,18 @@ class EngineError(SufficeError):
     >>> issubclass(suffice.EngineError, suffice.SufficeError)
     True
     """
+
+
+class TrainingError(SufficeError):
+    """An environment that fails while an agent learns in it; `agent` has what was learned before.
+
+    Examples
+    --------
+    >>> issubclass(suffice.TrainingError, suffice.SufficeError)
+    True
+    """
+
+    agent: object = None
 
 
 class MissingError(SufficeError, ImportError):

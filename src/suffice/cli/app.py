@@ -28,7 +28,7 @@ Each command has examples: suffice learn --help. Documentation: README.md and do
 # Groups of commands in the help, in the order of a typical session.
 COMMANDS = {
     "Start": ("simulate", "domains", "check"),
-    "Learn": ("learn", "info", "evaluate"),
+    "Learn": ("learn", "train", "info", "evaluate", "suggest"),
     "View": ("draw", "explore", "report"),
     "Compare and export": ("compare", "export", "exact"),
     "Reproduce the paper": ("reproduce",),
@@ -39,6 +39,8 @@ USAGE = {
     "domains": "suffice domains",
     "check": "suffice check LOG",
     "learn": "suffice learn LOG -o MODEL",
+    "train": "suffice train ENV --episodes N -o MODEL",
+    "suggest": "suffice suggest MODEL",
     "info": "suffice info MODEL",
     "evaluate": "suffice evaluate MODEL --domain DOMAIN   or   suffice evaluate MODEL --log LOG",
     "draw": "suffice draw MODEL -o FILE.svg",

@@ -21,6 +21,7 @@ from suffice.cli import (
     lab_commands,
     learning_commands,
     model_commands,
+    train_commands,
     view_commands,
 )
 from suffice.cli.app import app, arrange_help
@@ -42,6 +43,7 @@ __all__ = [
     "learning_commands",
     "main",
     "model_commands",
+    "train_commands",
     "view_commands",
 ]
 

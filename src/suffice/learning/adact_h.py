@@ -63,6 +63,9 @@ class Settings:
         Bytes that tables may take. Default: half of the machine's memory.
     strict
         For stationary automata: compare futures only in ways for which the level of the tests is proved.
+    adaptive_logger
+        For stationary automata: the logger learned while it acted, so that its choices of actions are not evidence
+        about states, only the outcomes of actions are. Logs of `Agent` say so in the column `adaptive_logger`.
     dependence
         Factor by which the evidence of every test is divided because episodes depend on each other. Default: 1, or the
         design effect of the groups if episodes belong to groups.
@@ -83,6 +86,7 @@ class Settings:
     memory: int = field(default_factory=half_of_memory)  # bytes
     strict: bool = False
     dependence: float = 1.0
+    adaptive_logger: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.statistic, str):

@@ -140,13 +140,14 @@ class Cycle:
 def memories_of(log: Log, sample: Episodes, settings: Settings, second_look: bool = True) -> list[MemoryKind]:
     """List the kinds of memory that a log is compared by, the simplest first.
 
-    Nothing and the last observation always, layers unless some episodes were cut off. A window of k ≥ 2 observations if
+    Nothing and the last observation always; layers unless some episodes were cut off, or an adaptive logger chose the
+    actions, which layers take as evidence. A window of k ≥ 2 observations if
     the sample has at least ten decisions for each window and action, and windows and plan fit into memory. A cycle
     unless episodes have a single decision, the log has more than 2,000 distinct steps, or its episodes cannot be
     shuffled within the memory.
     """
     windows = [Window(0), Window(1), *(Window(length) for length in _longer_windows(sample))]
-    layers: list[MemoryKind] = [] if log.censored else [Layers(second_look)]
+    layers: list[MemoryKind] = [] if log.censored or settings.adaptive_logger else [Layers(second_look)]
     if log.horizon < 2 or len(log.letters) > MOST_LETTERS:
         return [*windows, *layers]
     shuffled = isinstance(log, Episodes) or ITSELF + BYTES_TO_CHOOSE * log.n <= settings.memory

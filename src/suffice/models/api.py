@@ -316,6 +316,8 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, stage: Che
         episodes, ends = whole_if_assumed(read.episodes, read.ends)
         read = read._replace(episodes=episodes, ends=ends)
     share = choices.hold_out
+    if read.encoder.columns.adaptive_logger is not None:
+        choices = replace(choices, settings=replace(choices.settings, adaptive_logger=True))
     refuse_if_many(read.episodes, choices)
     used = learned_from(read.episodes, share, read.keys)
     result, compared = _learned(used, choices, progress, stage)

@@ -30,7 +30,7 @@ from suffice.errors import SettingsError, parameter
 from suffice.evidence.estimates import Estimate
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.learning.adact_h import Learned, Settings, adact_h
-from suffice.learning.memories import MemoryKind, Progress
+from suffice.learning.memories import Cycle, MemoryKind, Progress, silently
 from suffice.planning.cross_fitting import FEWEST_EPISODES, FOLDS, MOST_STEPS, CrossFit, MadePlan, cross_fit
 from suffice.planning.held_out_value import HeldOutPlan
 from suffice.planning.logged_return import logged_return
@@ -277,6 +277,17 @@ def regorl(
     own = maker.planning_of(kind) or planning
     comparison = None if compared is None else compared.comparison
     return Solution(learned, plan, own, prediction, behaviour, best_return=best, judged=judged, compared=comparison)
+
+
+def judge_stationary(
+    episodes: Log, learned: Learned, plan: Plan, planning: Planning, progress: Progress = silently
+) -> Solution:
+    """Judge the plan of a stationary automaton, by cross-fitting plans that are made like it."""
+    maker = PlanMaker(learned.settings, planning, np.random.default_rng(0))
+    judged = _judge_by_folds(episodes, Cycle(), maker, None, progress, (learned.rdp, plan))
+    behaviour, best = logged_return(episodes, planning.aim, learned.settings.threads)
+    prediction = Estimate(plan.value, plan.error) if judged is None else judged.predicted
+    return Solution(learned, plan, planning, prediction, behaviour, best_return=best, judged=judged)
 
 
 def _judge_by_folds(

@@ -30,6 +30,7 @@ KNOWN = {
     "truncated": ("truncated", "truncateds", "truncations", "timeout", "timeouts", "next.truncated"),
     "done": ("done", "dones", "next.done"),
     "propensity": ("action_prob",),
+    "adaptive_logger": ("adaptive_logger",),
     "group": (),  # only if it is named
 }
 OWN_NAMES = ("episode", "step", "action", "reward")  # a log with all of them is in our own form
@@ -65,6 +66,9 @@ class Columns:
         True on the last row of every episode.
     propensity
         Probability with which the logged action was chosen.
+    adaptive_logger
+        Marks a log whose logger learned while it acted. If the column exists, choices of actions are not evidence about
+        states.
     group
         Person, site or other group of an episode. Episodes of one group may depend on each other.
 
@@ -84,6 +88,7 @@ class Columns:
     truncated: str | None = None
     done: str | None = None
     propensity: str | None = None
+    adaptive_logger: str | None = None
     group: str | None = None
 
     def __post_init__(self) -> None:

@@ -35,6 +35,15 @@ class StepColumns:
         self._take: Taker | None = None
         self._cells: list[Any] = []  # row after row
 
+    @classmethod
+    def of(cls, table: pa.Table, source: str) -> StepColumns:
+        """Continue a table that `table` returned; its next step is matched by name."""
+        found = cls(source)
+        found._names = list(table.column_names)
+        columns = [table[name].to_pylist() for name in found._names]
+        found._cells = [cell for row in zip(*columns, strict=True) for cell in row]
+        return found
+
     def add(self, episode: int, t: int, step: Any) -> None:
         """Add one step of an episode."""
         before = len(self._cells)
@@ -51,9 +60,11 @@ class StepColumns:
         """Return the values of a step by name: slow, for the first step and for steps in another form."""
         found = list(_leaves_of_step(step, place))
         values = {column_name(path): value for path, value in found}
-        if self._take is None:
+        if len(self._names) == len(COUNTED):
             self._names += _distinct([*((name,) for name in COUNTED), *(path for path, _ in found)], place)
             self._take = _taker(tuple(step))
+        elif self._take is None and list(values) == self._names[len(COUNTED) :]:
+            self._take = _taker(tuple(step))  # the first step after those of a table
         elif values.keys() != set(self._names[len(COUNTED) :]):
             raise LogError(f"{place}: it has {', '.join(values)}, unlike the steps before. Give all the same.")
         return [values[name] for name in self._names[len(COUNTED) :]]

@@ -56,9 +56,10 @@ class PointerLog:
     kind_of: Int32  # [V] the kind of each event; events of one kind exclude each other
     weight: Int64
     grouped: bool = False  # whether only groups of observations are compared
+    adaptive: bool = False  # whether choices of actions are left out, because the logger learned while it acted
 
     @classmethod
-    def of(cls, episodes: Episodes, grouped: bool = False) -> PointerLog:
+    def of(cls, episodes: Episodes, grouped: bool = False, adaptive: bool = False) -> PointerLog:
         """Convert episodes to this form; `grouped` if observations are compared by group (`grouping`)."""
         symbols, symbol_of = episodes.symbols()
         letters, n_actions, n_rewards = episodes.letters, episodes.alphabet.n_actions, len(episodes.alphabet.rewards)
@@ -75,10 +76,17 @@ class PointerLog:
         events = np.stack([wide + len(pairs) + action % n_actions, wide + pair, shown])
         nothing = action % n_actions <= PAD
         events[:, nothing], action[nothing] = UNSEEN, UNSEEN
+        if adaptive:
+            events[0] = UNSEEN
         kinds = np.concatenate([n_actions + 1 + pair, 1 + by_pair, np.zeros(n_actions, np.int64)])
         padded = np.concatenate([symbol_of, np.zeros(len(pairs), symbol_of.dtype)])
         symbol_of, action_of, events, kind_of = (part.astype(np.int32) for part in (padded, action, events, kinds))
-        return cls(episodes, symbols, word, last, symbol_of, action_of, events, kind_of, weights(episodes), grouped)
+        codes = symbol_of, action_of, events, kind_of
+        return cls(episodes, symbols, word, last, *codes, weights(episodes), grouped, adaptive)
+
+    def columns(self, part: Int64) -> PointerLog:
+        """Return some of the episodes in this form."""
+        return PointerLog.of(self.episodes.columns(part), self.grouped, self.adaptive)
 
     @property
     def walked(self) -> stationary.Steps:

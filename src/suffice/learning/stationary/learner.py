@@ -92,8 +92,8 @@ def learn_stationary(
     episodes
         The logged episodes, with at least two decisions.
     settings
-        Settings of the learner, of which delta, confidence, cut, memory, threads and strict are used. Default:
-        `Settings()`.
+        Settings of the learner, of which delta, confidence, cut, memory, threads, strict and adaptive_logger are used.
+        Default: `Settings()`.
     progress
         Function called with the number of finished rounds and the largest number of rounds.
     kept
@@ -133,7 +133,7 @@ def learn_stationary(
     if stride > 1 or not settings.strict:
         found = _on_all(chosen, few, found, within, kept.part("whole"))
     progress(MOST_ROUNDS + (stride > 1), MOST_ROUNDS + (stride > 1))
-    return _learned(episodes, settings, found)
+    return finished(episodes, settings, found)
 
 
 def _sampled(
@@ -141,11 +141,11 @@ def _sampled(
 ) -> tuple[PointerLog, FoundRound]:
     """Learn from every so many of the episodes; group observations if tables of all of them do not fit into memory."""
     part = chosen.columns(np.arange(0, chosen.n, stride))
-    few = PointerLog.of(part)
+    few = PointerLog.of(part, adaptive=settings.adaptive_logger)
     try:
         return few, _rounds(few, settings, progress, kept.part("rounds"))
     except MemoryLimitError:
-        few = PointerLog.of(part, grouped=True)
+        few = PointerLog.of(part, True, settings.adaptive_logger)
         return few, _rounds(few, settings, progress, kept.part("grouped"))
 
 
@@ -153,9 +153,9 @@ def _on_all(
     chosen: Episodes, few: PointerLog, found: FoundRound, settings: Settings, kept: CheckpointStage
 ) -> FoundRound:
     """Continue from the automaton of a sample with all episodes, and test every transition on all of them."""
-    stride, steps = max(chosen.n // LABEL_SAMPLE, 1), PointerLog.of(chosen, few.grouped)
+    stride, steps = max(chosen.n // LABEL_SAMPLE, 1), PointerLog.of(chosen, few.grouped, few.adaptive)
     independent = settings.dependence == 1 and chosen.weight is None and settings.cut == 0
-    levels = Levels(_levels(settings), settings.cut * chosen.total, independent)
+    levels = Levels(levels_of(settings), settings.cut * chosen.total, independent)
 
     def resume(part: PointerLog, tau: Int32) -> RoundResult:
         labelling = Labelling(few, completed(tau), settings.memory)
@@ -163,7 +163,7 @@ def _on_all(
 
     candidates = []
     if not settings.strict:
-        extended = extend(chosen, stride, found, resume) if stride > 1 else found
+        extended = extend(steps, stride, found, resume) if stride > 1 else found
         candidates = [verify(steps, extended, levels)]
         if stride == 1 or (chosen.n >= SAMPLE_FROM and len(candidates[0].tau) == len(extended.tau)):
             return candidates[0]
@@ -210,10 +210,10 @@ def _round(
 ) -> RoundResult:
     """Run one round on a log with the labels of the round before."""
     least = settings.cut * steps.episodes.total
-    return Round(steps, labelling, _levels(settings), least, apart, settings.strict).run(again)
+    return Round(steps, labelling, levels_of(settings), least, apart, settings.strict).run(again)
 
 
-def _levels(settings: Settings) -> Callable[[int], float]:
+def levels_of(settings: Settings) -> Callable[[int], float]:
     """Return δ of the i-th test; with a confidence its share of 1 − c, by 6/π² Σ 1/i² = 1."""
     if (confidence := settings.confidence) is None:
         return lambda i: settings.of_dependent(settings.delta)
@@ -238,7 +238,7 @@ def _renumbered(tau: Int32) -> Int32:
     return np.asarray(place[tau[order]])
 
 
-def _learned(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
+def finished(episodes: Log, settings: Settings, found: FoundRound) -> Learned:
     """Make the result, without states that cannot be reached, and with the end, if there is one, as the last state."""
     tau, counts, cut = count_steps(episodes, found.tau, settings.threads)
     kept = [q for q in sorted(reached_states(tau)) if q != END] + [END] * bool((tau == END).any())

@@ -56,10 +56,13 @@ def outcome_description(steps: PointerLog, tau: Int32) -> float:
 def description(steps: PointerLog, tau: Int32, per_frequency: float | None = None) -> float:
     """Return the description length of actions given state, and of outcomes given state and action.
 
+    Actions of an adaptive logger are not described.
     A free frequency costs ½ ln N (BIC) unless given; a cost of 1 (AIC) estimates the length for other episodes.
     """
     counts = stationary.count_letters(stationary.trace(tau, steps.walked), steps.walked, len(tau))
     groups = [counts[:, steps.action_of == a] for a in np.unique(steps.action_of[steps.action_of != UNSEEN])]
+    if steps.adaptive:
+        return _bits(groups, int(counts.sum()), per_frequency)
     n_actions, choice = steps.episodes.alphabet.n_actions, np.where(steps.action_of < 0, UNSEEN, steps.action_of)
     of = [choice % n_actions == a for a in range(n_actions)]
     acts = [counts[:, at & (choice != UNSEEN)].sum(axis=1) for at in of]

@@ -110,6 +110,8 @@ class _Pass:
         for action in np.unique(steps.action_of[acts]):
             letters = np.flatnonzero(steps.action_of == action)
             found[:, letters] = _ln_shares(counts[:, letters])
+        if steps.adaptive:
+            return found
         actions, of_letter = np.unique(steps.action_of[acts] % n_actions, return_inverse=True)
         taken = np.zeros((len(counts), len(actions)), np.int64)
         np.add.at(taken.T, of_letter, counts[:, acts].T)

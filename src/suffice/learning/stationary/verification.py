@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from suffice.automata.rdp import UNSEEN
-from suffice.data.episodes import Episodes
 from suffice.kernels import verification
 from suffice.kernels.array_types import Float, Int32, Int64
 from suffice.kernels.evidence import DEPTH
@@ -68,19 +67,19 @@ def confirm(steps: PointerLog, found: FoundRound, levels: Levels) -> FoundRound:
 
 
 def extend(
-    chosen: Episodes, stride: int, found: FoundRound, resume: Callable[[PointerLog, Int32], RoundResult]
+    steps: PointerLog, stride: int, found: FoundRound, resume: Callable[[PointerLog, Int32], RoundResult]
 ) -> FoundRound:
     """Extend the automaton of a sample, each `stride`-th episode, by the transitions that only other episodes take.
 
     `resume` continues a round with a known automaton. Known transitions stay as they are.
     """
     tau, outcome = found.tau, found.outcome
-    n, stopped = verification.episodes_using(tau, PointerLog.of(chosen).walked)
+    n, stopped = verification.episodes_using(tau, steps.walked)
     choices = [c._replace(n=int(n[c.state, c.symbol]) or c.n) for c in outcome.choices]
     if not stopped.any():
         return FoundRound(tau, outcome._replace(choices=choices))
     stopped[::stride] = True
-    part = PointerLog.of(chosen.columns(np.flatnonzero(stopped)))
+    part = steps.columns(np.flatnonzero(stopped))
     more = resume(part, tau)
     states = np.arange(len(more.tau))
     fixed = {(q, y): states != tau[q, y] for q, y in np.argwhere(tau != UNSEEN).tolist()}

@@ -1,0 +1,148 @@
+"""The interface of the agent: episodes, rounds of learning, determinism, saving and continuing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import suffice
+from suffice.domains.agent.agent import FIRST_ROUND, Agent
+from suffice.domains.agent.experience import ADAPTIVE
+from suffice.domains.agent.training import train
+from suffice.errors import LogError, SettingsError, SufficeError
+
+
+@pytest.fixture(scope="module")
+def keys() -> Agent:
+    return train("two-keys", 1300, seed=5)
+
+
+def play(agent: Agent, episodes: int, seed: int = 0) -> None:
+    env = gymnasium.make("suffice/RotatingMAB-v0")
+    for number in range(agent.n_episodes, episodes):
+        observation, _ = env.reset(seed=seed + number)
+        agent.reset(observation)
+        while agent.acting:
+            observation, reward, terminated, truncated, _ = env.step(agent.act())
+            agent.observe(reward, observation, terminated, truncated)
+
+
+def test_agent_learns_in_a_gymnasium_loop() -> None:
+    agent = Agent(actions=[0, 1], seed=1)
+    play(agent, 100)
+    assert [found.episodes for found in agent.rounds] == [20, 30, 45, 67]
+    played = suffice.play(gymnasium.make("suffice/RotatingMAB-v0"), agent.policy(), episodes=200, seed=7)
+    assert played.returns.mean() > 8.5  # 9 is the optimum, 5.5 what random actions return
+
+
+def test_agent_reaches_what_uniform_actions_hardly_ever_reach(keys: Agent) -> None:
+    found = keys.model().evaluate_in("two-keys", exact=True)
+    assert found.policy.mean_return.value > 0.9  # a uniform episode succeeds once in 2,900
+    assert found.behaviour is not None
+    assert found.behaviour.mean_return.value < 0.001
+    explored = [
+        value
+        for value, purpose in zip(keys.experience.returns, keys.experience.purposes, strict=True)
+        if purpose != "exploit"
+    ]
+    assert np.mean(explored) > 10 * found.behaviour.mean_return.value
+
+
+def test_agent_with_the_same_seed_gives_the_same_log_and_model(tmp_path: Path) -> None:
+    for name in "ab":
+        agent = train("corridor", 150, seed=3)
+        suffice.write_log(agent.table(), tmp_path / f"{name}.csv")
+        agent.model().save(tmp_path / f"{name}.model")
+    for suffix in (".csv", ".model"):
+        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+    assert not train("corridor", 150, seed=4).table().equals(agent.table())
+
+
+@pytest.mark.parametrize("at", [7, 20, 33, 101])
+def test_agent_saved_at_any_time_continues_to_the_same_bytes(at: int, tmp_path: Path) -> None:
+    whole = train("t-maze", 150, seed=2)
+    part = train("t-maze", at, seed=2)
+    if at > FIRST_ROUND:
+        part.policy()  # looking at what was learned changes nothing
+    part.save(tmp_path / "part.agent")
+    continued = train("t-maze", 150, agent=Agent.load(tmp_path / "part.agent"))
+    for name, agent in (("whole", whole), ("continued", continued)):
+        agent.save(tmp_path / f"{name}.agent")
+        agent.model().save(tmp_path / f"{name}.model")
+    for suffix in (".agent", ".model"):
+        assert (tmp_path / f"whole{suffix}").read_bytes() == (tmp_path / f"continued{suffix}").read_bytes()
+
+
+def test_agent_saved_within_an_episode_begins_that_episode_again(tmp_path: Path) -> None:
+    agent = Agent(actions=[0, 1], seed=1)
+    play(agent, 25)
+    env = gymnasium.make("suffice/RotatingMAB-v0")
+    agent.reset(env.reset(seed=25)[0])
+    agent.observe(*_order(env.step(agent.act())))
+    agent.save(tmp_path / "a.agent")
+    again = Agent.load(tmp_path / "a.agent")
+    play(again, 40)
+    whole = Agent(actions=[0, 1], seed=1)
+    play(whole, 40)
+    assert again.table().equals(whole.table())
+
+
+def _order(step: tuple[object, ...]) -> tuple[object, ...]:
+    observation, reward, terminated, truncated, _ = step
+    return reward, observation, terminated, truncated
+
+
+def test_agent_file_that_is_damaged_is_refused(tmp_path: Path) -> None:
+    train("corridor", 30, seed=1).save(tmp_path / "a.agent")
+    content = bytearray((tmp_path / "a.agent").read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    (tmp_path / "b.agent").write_bytes(content)
+    with pytest.raises(LogError, match=r"b\.agent"):
+        Agent.load(tmp_path / "b.agent")
+
+
+def test_agent_log_says_that_its_logger_adapts_and_is_learned_as_such(keys: Agent, tmp_path: Path) -> None:
+    suffice.write_log(keys.table(), tmp_path / "keys.csv")
+    assert keys.table().column_names[-1] == ADAPTIVE
+    offline = suffice.learn(tmp_path / "keys.csv", stationary=True)
+    assert suffice.read_log(tmp_path / "keys.csv").report.columns.adaptive_logger == ADAPTIVE
+    assert not [warning for warning in offline.warnings if warning.code == "drift"]
+    fresh = suffice.learn_stationary(keys.latest()[1].here, keys.settings)
+    assert np.array_equal(offline.rdp.tau, fresh.rdp.tau)
+
+
+def test_agent_keeps_an_automaton_that_predicts_held_out_episodes_at_least_as_well(keys: Agent) -> None:
+    from suffice.domains.agent.automata import held_out_bits
+
+    known, reading = keys.latest()
+    fresh = suffice.learn_stationary(reading.here, keys.settings)
+    assert held_out_bits(known.rdp, reading.here) <= held_out_bits(fresh.rdp, reading.here)
+
+
+def test_agent_starts_from_a_log_or_a_model() -> None:
+    log = suffice.simulate("rotating-mab", 300, rng=1)
+    agent = Agent(actions=[0, 1], log=log, horizon=10)
+    assert agent.rounds[0].states == 3
+    model = suffice.learn(log, stationary=True)
+    again = train("rotating-mab", 30, like=model, seed=1)
+    assert again.rounds[0].states == 3
+
+
+def test_agent_steps_out_of_order_are_refused() -> None:
+    agent = Agent(actions=[0, 1])
+    with pytest.raises(SufficeError, match="has not begun"):
+        agent.act()
+    agent.reset(0)
+    with pytest.raises(SufficeError, match="no action was chosen"):
+        agent.observe(0.0, 0)
+    with pytest.raises(SufficeError, match="no episodes"):
+        agent.learn()
+
+
+@pytest.mark.parametrize("wrong", ["ab", [1], [1, 1], [None, 1]])
+def test_agent_refuses_what_is_not_a_list_of_actions(wrong: object) -> None:
+    with pytest.raises(SettingsError, match="actions"):
+        Agent(actions=wrong)  # type: ignore[arg-type]
