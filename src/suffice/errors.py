@@ -178,6 +178,14 @@ class LogProblemsError(LogError):
     ----------
     problems
         The message of each problem.
+
+    Examples
+    --------
+    >>> try:
+    ...     suffice.read_log({"episode": [0], "o": [1], "action": [None], "reward": ["much"]})
+    ... except suffice.LogProblemsError as error:
+    ...     print(len(error.problems))
+    2
     """
 
     def __init__(self, problems: Iterable[str]) -> None:
