@@ -246,8 +246,8 @@ def _combined(
 
     The plan of the model is one more plan of the same kind. So far as values differ more between folds than their
     errors explain, its value differs as much from their mean: `more_plans` is the factor of that variance, 1/3 for the
-    mean of such plans, and one more for a single one. If it falls short of theirs, this counts twice: the
-    shortfall is that of a value which is too high.
+    mean of such plans, and one more for a single one. If it falls short of them, this counts twice: the shortfall is
+    that of a value which is too high.
     """
     variances = [fold.variance(refinement, against_log, caution) for fold in folds]
     values = [fold.values[refinement].value for fold in folds]
