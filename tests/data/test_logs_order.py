@@ -10,9 +10,7 @@ import pandas as pd
 import pytest
 
 from suffice.data.encoding.times import DAY, microseconds_of
-from suffice.data.logs.order import gaps
 from suffice.data.logs.reading import read_log
-from suffice.data.logs.sources import open_table
 from suffice.errors import LogProblemsError
 from support.cli import suffice
 from support.log_files import FIRST, write
@@ -74,15 +72,6 @@ def test_read_log_notes_missing_rows_of_a_log_that_counts_them(steps: list[int],
     report = read_log(LOG | {"step": steps}).report
     expected = f"column 'step': an episode lacks steps ({note}); rows are used in order"
     assert report is not None and report.notes == (() if note is None else (expected,))
-
-
-def test_gaps_are_the_steps_or_days_since_the_row_before() -> None:
-    episode, step = np.array(LOG["episode"]), np.array(LOG["step"])
-    counted = open_table(LOG | {"step": [0, 2, 9, 4, 5]})
-    assert gaps(counted, "step", episode, step).tolist() == [0, 2, 7, 0, 1]
-    timed = gaps(open_table(LOG | {"step": TIMES}), "step", episode, step)
-    expected = [0, 1 / 1440, 1 + (13 * 60 + 52) / 1440, 0, 365]
-    assert timed == pytest.approx(expected)
 
 
 def test_microseconds_of_dates_and_times_agree_with_pandas() -> None:

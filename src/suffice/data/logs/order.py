@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.encoding.tables import EXACT, LogTable, MissingValueError, number
-from suffice.data.encoding.times import DAY, microseconds
-from suffice.kernels.array_types import Array, Codes, Float, Int32, Int64, Mask
+from suffice.data.encoding.times import microseconds
+from suffice.kernels.array_types import Array, Codes, Int32, Int64, Mask
 
 ORDER = "Use numbers, or dates such as 2026-05-30 10:07, or remove the column if the rows are in order."
 
@@ -80,18 +80,6 @@ def step_values(table: LogTable, name: str) -> StepValues:
     values = np.array(coded.values, dtype=float)
     counts = bool((values == np.floor(values)).all() and np.abs(values).max() < EXACT)
     return StepValues((values.astype(np.int64) if counts else values)[coded.codes], counts)
-
-
-def gaps(table: LogTable, name: str, episode: Codes, step: Codes) -> Float:
-    """Return how far each row is after the one before, [rows]: in steps, or in days between times; 0 in first rows."""
-    steps = step_values(table, name)
-    order = np.lexsort((step, episode))
-    value = steps.values[order]
-    since = np.zeros(len(order))
-    since[1:] = np.where(step[order][1:] > 0, np.diff(value.astype(float)), 0)
-    result = np.empty(len(order))
-    result[order] = since / (1 if steps.counts else DAY)
-    return result
 
 
 def _in_order(episode: Codes, step: Array) -> bool:
