@@ -107,7 +107,7 @@ def test_agent_file_that_is_damaged_is_refused(tmp_path: Path) -> None:
 def test_agent_log_says_that_its_logger_adapts_and_is_learned_as_such(keys: Agent, tmp_path: Path) -> None:
     suffice.write_log(keys.table(), tmp_path / "keys.csv")
     assert keys.table().column_names[-1] == ADAPTIVE
-    offline = suffice.learn(tmp_path / "keys.csv", stationary=True)
+    offline = suffice.learn(tmp_path / "keys.csv", stationary=True, observations="all")
     assert suffice.read_log(tmp_path / "keys.csv").report.columns.adaptive_logger == ADAPTIVE
     assert not [warning for warning in offline.warnings if warning.code == "drift"]
     fresh = suffice.learn_stationary(keys.latest()[1].here, keys.settings)
