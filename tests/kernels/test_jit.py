@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from numba import njit
 from suffice.data.logs.writing import write_log
 from suffice.domains.registry import make
 from suffice.kernels import assignment, comparing, evidence, futures, patterns, sums, walking
+from suffice.kernels import columns as column_kernels
 from suffice.kernels import jit as jit_module
 from suffice.kernels import stationary as stationary_kernels
 from suffice.kernels.jit import _Tiered, interpreted, jit_unless_small
@@ -197,11 +199,13 @@ def test_prior_of_targets_has_the_same_bits_interpreted() -> None:
         assert plain(*arguments).tobytes() == compiled(*arguments).tobytes()
 
 
-def test_all_tiered_kernels_of_a_run_give_the_same_bits_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call of a run is repeated with copies of its arguments, by the version that is not compiled."""
+def check_every_call(monkeypatch: pytest.MonkeyPatch, kernels: set[str]) -> set[str]:
+    """Repeat calls with copies of their arguments by the version that is not compiled; return what was called."""
     checked: set[str] = set()
 
     def call(self: _Tiered, *arguments: Any) -> Any:
+        if self.__name__ not in kernels:
+            return self.compiled(*arguments)
         ours = deepcopy(arguments)
         right, found = self.compiled(*arguments), self.plain(*ours)
         checked.add(self.__name__)
@@ -209,10 +213,41 @@ def test_all_tiered_kernels_of_a_run_give_the_same_bits_interpreted(monkeypatch:
         return right
 
     monkeypatch.setattr(_Tiered, "__call__", call)
+    return checked
+
+
+def tiered(*modules: Any) -> set[str]:
+    return {name for module in modules for name, value in vars(module).items() if isinstance(value, _Tiered)}
+
+
+def test_all_tiered_kernels_of_a_run_give_the_same_bits_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = tiered(assignment, futures, stationary_kernels)
+    checked = check_every_call(monkeypatch, kernels)
     learn(make("t-maze").simulate(60, 5, np.random.default_rng(0)), stationary=True, plan=False, threads=1)
-    modules = (assignment, futures, stationary_kernels)
-    made = {name for module in modules for name, value in vars(module).items() if isinstance(value, _Tiered)}
-    assert made <= checked
+    assert kernels == checked
+
+
+def test_all_tiered_kernels_of_column_selection_give_the_same_bits_interpreted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The columns: a category of three values that decides the reward, a number that does as well, and noise."""
+    rng, n, steps = np.random.default_rng(0), 100, 4
+    kind, level, action = rng.integers(0, 3, n * steps), rng.normal(size=n * steps), rng.integers(0, 2, n * steps)
+    reward = (kind == action) * 1.0 + (level > 0.5)
+    rows = zip(np.arange(n * steps) // steps, np.arange(n * steps) % steps, kind, level, action, reward, strict=True)
+    lines = [f"{e},{t},kind{k},{x:.4f},{rng.choice(['u', 'v'])},{a},{r}" for e, t, k, x, a, r in rows]
+    log = tmp_path / "log.csv"
+    log.write_text("\n".join(["episode,step,kind,level,noise,action,reward", *lines]))
+    kernels = tiered(column_kernels)
+    checked = check_every_call(monkeypatch, kernels)
+    learn(log, stationary=False, plan=False, threads=1)
+    assert kernels == checked
+
+
+def test_ln_gamma_of_columns_agrees_with_the_standard_library() -> None:
+    x = np.concatenate([np.random.default_rng(0).uniform(0.01, 40, 500), np.geomspace(1, 1e9, 200)])
+    ln_gamma = column_kernels._ln_gamma.py_func
+    assert [ln_gamma(v) for v in x] == pytest.approx([math.lgamma(v) for v in x], rel=1e-14, abs=1e-14)
 
 
 def test_tiered_kernel_is_compiled_for_large_arrays_and_after_some_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,13 @@ import math
 
 import numpy as np
 
-from suffice.kernels.jit import at, jit
+from suffice.kernels import small
+from suffice.kernels.jit import at, jit, jit_unless_rare, jit_unless_small
 
 EVERY_VISIT, FIRST_VISIT, DRAWN_VISIT = 0, 1, 2  # arrivals of a table: see `events`
 
 
-@jit
+@jit_unless_small(small.walk)
 def walk(tau, symbol_of, word, path):
     """Write the state after each step, [H+1, N]; the last state of `tau` follows what is not known."""
     unknown = tau.shape[0] - 1
@@ -63,7 +64,7 @@ def _arrivals(path, length, coin, e, visits, chosen):
     return n
 
 
-@jit
+@jit_unless_rare(most=1 << 17)  # three of its arrays have room for more than the events
 def events(path, action, reward, lengths, last, coins, n_actions, key, cell, outcome):
     """List the events of as many episodes as fit into the arrays; return the numbers of events and of episodes.
 
@@ -111,7 +112,7 @@ def _record(name, t, u, e, n, last, path, reward, key, cell, outcome, size):
     return size
 
 
-@jit
+@jit_unless_rare
 def rank_outcomes(begin, outcome, most, n_outcomes):
     """Replace the outcomes of each table by their ranks in frequency; the rarest share rank `most` − 1.
 
@@ -153,7 +154,7 @@ def rank_outcomes(begin, outcome, most, n_outcomes):
     return sizes, names
 
 
-@jit
+@jit_unless_rare
 def design_effects(begin, unit, outcome, sizes):
     """Return by how much the events of a table count too much if a column hardly changes within a unit, [T].
 
@@ -180,17 +181,31 @@ def design_effects(begin, unit, outcome, sizes):
                 equal += here[k] * (here[k] - 1.0)
                 here[k] = 0
         if pairs > 0:
-            chance = np.sum(share**2)
-            excess = equal / pairs - chance + 2 * np.sqrt(chance * (1 - chance) / (pairs / 2))
+            chance = 0.0
+            for p in share:  # in this order in all versions
+                chance += p * p
+            excess = equal / pairs - chance + 2 * math.sqrt(chance * (1 - chance) / (pairs / 2))
             effects[table] = 1 + (squares / total - 1) * min(max(excess / (1 - chance), 0.0), 1.0)
     return effects
+
+
+@jit
+def _ln_gamma(x):
+    """Return ln Γ(x) for x > 0 by Stirling's series, because compiled code and Python have different versions of it."""
+    product = 1.0
+    while x < 12.0:
+        product *= x
+        x += 1.0
+    z = 1.0 / (x * x)
+    series = (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188))))) / x
+    return (x - 0.5) * math.log(x) - x + 0.5 * math.log(2 * math.pi) + series - math.log(product)
 
 
 @jit
 def _ln_factorial(x, log_factorial):
     """Return ln x!, by the gamma function where x is not whole."""
     whole = np.int64(x)
-    return log_factorial[whole] if whole == x else math.lgamma(x + 1.0)
+    return log_factorial[whole] if whole == x else _ln_gamma(x + 1.0)
 
 
 @jit
@@ -230,7 +245,7 @@ def log_e_value(counts, values, outcomes, effect, pool, log_factorial):
             if high > low + 1e-6:
                 chance = _ln_choose(m, x, log_factorial) - _ln_choose(left, remaining, log_factorial)
                 chance += _ln_choose(others, max(remaining - x, 0.0), log_factorial)
-                result -= chance + np.log(high - low + 1.0)
+                result -= chance + math.log(high - low + 1.0)
             remaining -= x
             left -= m
         for k in range(outcomes):
@@ -242,7 +257,7 @@ def log_e_value(counts, values, outcomes, effect, pool, log_factorial):
 @jit
 def _log_add(x, y):
     """Return ln(exp x + exp y)."""
-    return max(x, y) + np.log1p(np.exp(-abs(x - y)))
+    return max(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
 @jit
@@ -259,10 +274,10 @@ def _one_against_rest(counts, values, outcomes, effect, pool, sides, log_factori
             this = log_e_value(sides, 2, outcomes, effect, pool, log_factorial)
             result = this if found == 0 else _log_add(result, this)
             found += 1
-    return result - np.log(max(found, 1))
+    return result - math.log(max(found, 1))
 
 
-@jit
+@jit_unless_rare
 def category_e_values(begin, cell, outcome, sizes, effects, code, values, weight, log_factorial, result):
     """Write the logarithm of the e-value of each table, [T], for a column with `values` categories; −1 is left out.
 
@@ -281,11 +296,11 @@ def category_e_values(begin, cell, outcome, sizes, effects, code, values, weight
         found = log_e_value(counts, values, k, effects[table], pool, log_factorial)
         if values > 2:
             one = _one_against_rest(counts, values, k, effects[table], pool, sides, log_factorial)
-            found = _log_add(found, one) - np.log(2.0)
+            found = _log_add(found, one) - math.log(2.0)
         result[table] = found
 
 
-@jit
+@jit_unless_rare
 def cut_e_values(begin, cell, outcome, sizes, effects, code, values, weight, log_factorial, result):
     """Write the same for each cut of an ordered column with `values` ranges, [T, values − 1]."""
     counts, pool = np.zeros((values, sizes.max()), np.int64), np.zeros(sizes.max())
@@ -307,7 +322,7 @@ def cut_e_values(begin, cell, outcome, sizes, effects, code, values, weight, log
             result[table, cut] = log_e_value(sides, 2, sizes[table], effects[table], pool, log_factorial)
 
 
-@jit
+@jit_unless_small(small.add_hashes)
 def add_hashes(of_row, cell, n, column):
     """Return the sum of the hashes of a column's values in each episode, [n], each mixed with its step (splitmix64)."""
     total = np.zeros(n, np.uint64)
@@ -320,7 +335,7 @@ def add_hashes(of_row, cell, n, column):
     return total
 
 
-@jit
+@jit_unless_rare
 def hash_texts(begin, data):
     """Return a hash of each text, [n], whose bytes are `data` from begin[i] to begin[i + 1] (FNV-1a, splitmix64)."""
     found = np.empty(begin.size - 1, np.uint64)

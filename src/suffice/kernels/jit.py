@@ -10,6 +10,7 @@ other files, which must be touched after a change there.
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from time import thread_time
 from types import FunctionType
 from typing import Any
@@ -60,10 +61,15 @@ def jit_unless_small(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]]
     return lambda kernel: _Tiered(jit(kernel), lambda: plain, BY_NUMPY)
 
 
-def jit_unless_rare(kernel: Callable[..., Any]) -> "_Tiered":
-    """Compile a kernel that has much work; until then its source is interpreted, with the same result."""
+def jit_unless_rare(kernel: Callable[..., Any] | None = None, *, most: int = INTERPRETED) -> Any:
+    """Compile a kernel that has much work; until then its source is interpreted, with the same result.
+
+    Arguments of more than `most` elements are much work.
+    """
+    if kernel is None:
+        return partial(jit_unless_rare, most=most)
     compiled = jit(kernel)
-    return _Tiered(compiled, lambda: interpreted(compiled), INTERPRETED)
+    return _Tiered(compiled, lambda: interpreted(compiled), most)
 
 
 class _Tiered:

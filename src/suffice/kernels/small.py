@@ -187,3 +187,22 @@ def hash_attributes(state: Any, length: Any, steps: int, group: Any) -> None:
         state[:] = np.where(length < steps, changed, state)
     if group.size:
         state[:] = _scramble(state ^ group)
+
+
+# ---------------------------------------------------------------- columns
+
+
+def walk(tau: Any, symbol_of: Any, word: Any, path: Any) -> None:
+    """Write the state after each step, [H+1, N]; the last state of `tau` follows what is not known."""
+    state = np.zeros(word.shape[1], np.int64)
+    for t, letters in enumerate(word):
+        following = tau[state, symbol_of[letters]]
+        state = path[t] = np.where(following < 0, len(tau) - 1, following)
+
+
+def add_hashes(of_row: Any, cell: Any, n: int, column: int) -> Any:
+    """Return the sum of the hashes of a column's values in each episode, [n], each mixed with its step."""
+    total, step = np.zeros(n, np.uint64), (cell // n + 1).astype(np.uint64)
+    mixed = of_row + np.full(1, column, np.uint64) * _SECOND + step * _FIRST
+    np.add.at(total, cell % n, _scramble(mixed))
+    return total
