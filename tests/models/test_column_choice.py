@@ -214,8 +214,8 @@ def test_check_says_which_columns_matter(log):
     assert found.columns == ["bit1"] and found.ignored == ("price", "noise0", "noise1", "noise2", "noise3", "person")
     assert found.sentences[0] == "Bit1 (a later reward) matters; 6 others do not."
     assert found.sentences[1].startswith("bit1: evidence 10^") and "For example, with bit1" in found.sentences[1]
-    told = found.to_dict()
-    assert told["columns"] == ["bit1"] and told["columns_ignored"] == list(found.ignored)
-    assert told["columns_evidence"]["chosen"][0]["columns"] == ["bit1"]
+    data = found.to_dict()
+    assert data["columns"] == ["bit1"] and data["columns_ignored"] == list(found.ignored)
+    assert data["columns_evidence"]["chosen"][0]["columns"] == ["bit1"]
     every = suffice.check(without(log, "price", "person"), observations="bit1,noise0", seconds=5)
     assert every.found is None and every.columns == ["bit1", "noise0"] and not every.column_sentences

@@ -1,8 +1,8 @@
 """Backward induction and expected visits, state by state.
 
-States are numbered layer by layer, so a state leads only to states of larger numbers: whoever goes through them in
-falling order knows the values of all successors. A call takes the rows of some states, because the tables of a whole
-automaton may be too large. Theory: docs/theory.md, section 6.
+States are numbered layer by layer, so a state leads only to states of larger numbers. A pass in descending order
+therefore finds the values of all successors already computed. A call takes the rows of some states, because the tables
+of a whole automaton may be too large. Theory: docs/theory.md, section 6.
 """
 
 from typing import Any, NamedTuple

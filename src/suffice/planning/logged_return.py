@@ -170,7 +170,7 @@ class _ObservedDecisions(NamedTuple):
 
     @classmethod
     def of(cls, episodes: Episodes) -> _ObservedDecisions:
-        """List the decisions."""
+        """List the decisions of all episodes, in order of their steps."""
         acts = episodes.letters[:, 0] > PAD
         step, episode = np.nonzero(acts[episodes.word[1:]])
         word = episodes.word[step + 1, episode]

@@ -139,7 +139,7 @@ def learn_stationary(
 def _sampled(
     chosen: Episodes, stride: int, settings: Settings, progress: Callable[[int], None], kept: CheckpointStage
 ) -> tuple[PointerLog, FoundRound]:
-    """Learn from every so many of the episodes; group observations if tables of all of them do not fit into memory."""
+    """Learn from one episode in `stride`; group observations if tables of all of them do not fit into memory."""
     part = chosen.columns(np.arange(0, chosen.n, stride))
     few = PointerLog.of(part, adaptive=settings.adaptive_logger)
     try:
