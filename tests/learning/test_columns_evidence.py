@@ -161,3 +161,15 @@ def test_evidence_of_cuts_is_the_mean_over_cuts():
     found = evidence.of_cuts(log, Feature("number0", ()))
     assert found.log_e == pytest.approx(math.log(np.mean(np.exp(each))), abs=1e-9)
     assert found.feature.cuts is not None and found.feature.cuts[0] in edges
+
+
+def test_evidence_of_grouped_episodes_does_not_count_weights(small):
+    """A weight stands for equal independent episodes, and those of one group are not independent."""
+    log, path, _ = small
+    group = (np.arange(log.n) % 30).astype(np.uint64)
+    found = []
+    for weight in (None, np.full(log.n, 20, np.int64)):
+        grouped = ColumnarLog.of(replace(log.base, group=group, weight=weight), log.columns)
+        evidence = EvidenceTables.of(outcome_tables(grouped, path, coins_of(log)), grouped)
+        found.append(evidence.of_categories(Feature("bit2"), *codes_of(grouped, Feature("bit2"))).log_e)
+    assert found[0] == found[1]

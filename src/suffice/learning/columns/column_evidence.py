@@ -57,7 +57,8 @@ class EvidenceTables:
     @classmethod
     def of(cls, tables: OutcomeTables, log: ColumnarLog) -> EvidenceTables:
         """Prepare the tables of a log."""
-        weight = weights(log.base)
+        grouped = log.base.group is not None  # equal episodes of one group are not independent
+        weight = np.empty(0, np.int64) if grouped else weights(log.base)
         largest = int(np.diff(tables.begin).max(initial=0)) * int(weight.max(initial=1))
         return cls(tables, weight, np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, largest + 1)))]))
 
