@@ -1,4 +1,4 @@
-"""More episodes never hurt: nested logs of every domain, learned with default settings. Writes LADDER.md.
+"""Measure whether more episodes hurt: nested logs of every domain, learned with default settings. Writes LADDER.md.
 
 `python benchmarks/ladder.py` continues where it stopped; each line of `ladder.jsonl` is one run. All domains, twenty
 seeds and sizes up to a million take days on one core, so `--seeds`, `--most`, `--domains` and `--seconds` (of CPU time)
@@ -17,7 +17,7 @@ from suffice.lab.ladder import SIZES, Rung, climb, falls
 
 FIRST_SEED = 400
 RUNS, PAGE = Path(__file__).parent / "ladder.jsonl", Path(__file__).parent / "LADDER.md"
-HEAD = """# More episodes never hurt
+HEAD = """# Whether more episodes hurt
 
 Written by `python benchmarks/ladder.py`. Logs of a domain with its default options and horizon are nested: each is the
 beginning of the next. `learn` has its default settings. The *share* is the exact gain of the plan over the behaviour
