@@ -17,6 +17,7 @@ from suffice.kernels import permutation
 from suffice.lab.scoring import value_of
 from suffice.learning.adact_h import Settings
 from suffice.learning.refinement import EQUAL
+from suffice.learning.stationary import division
 from suffice.learning.stationary.division import ways_to_states
 from suffice.learning.stationary.homogeneity import Ways, ln_gammas
 from suffice.learning.stationary.labels import PointerLog
@@ -108,3 +109,19 @@ def test_learn_stationary_finds_where_the_cookie_is() -> None:
         for seed in range(20, 40)
     ]
     assert sum(value > 0.99 for value in values) >= 13
+
+
+def test_separated_ways_leave_no_transition_to_a_removed_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transitions that were unseen may be assigned to the new state; then it stays."""
+    separated, closed = division._separated, []
+
+    def checked(steps: Any, tau: Any, ways: Any) -> Any:
+        found = separated(steps, tau, ways)
+        closed.append(bool(found.max() < len(found)))
+        return found if closed[-1] else tau
+
+    monkeypatch.setattr(division, "_separated", checked)
+    monkeypatch.setattr(division, "_differ", lambda steps, tau, ways: False)  # would read beyond the table
+    for seed in (43, 73):
+        learn_stationary(Cookie().simulate(500, 9, np.random.default_rng(seed)), Settings())
+    assert closed and all(closed)

@@ -102,7 +102,7 @@ def _separated(steps: PointerLog, tau: Int32, ways: list[Edge]) -> Int32:
     excluded = {(q, y): states != own[q, y] for q, y in np.argwhere(own != UNSEEN).tolist()}
     excluded |= dict.fromkeys(ways, (states == before) | (states == new))
     elsewhere = settle(steps, own, excluded)
-    if (elsewhere[edges] == new).any():
+    if (elsewhere[:new] == new).any():  # transitions that were unseen before may lead there, too
         return own
     better = description(steps, completed(elsewhere), AIC) < description(steps, completed(own), AIC)
     return elsewhere[:new] if better and not _differ(steps, elsewhere[:new], ways) else own
