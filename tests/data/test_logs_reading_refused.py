@@ -272,7 +272,7 @@ CHANCE = "is not a probability, above 0 and at most 1, of the logged action. Cor
         ("0", f"row 3, column 'p': 0 {CHANCE}"),
         ("1.001", f"row 3, column 'p': 1.001 {CHANCE}"),
         ("-0.5", f"row 3, column 'p': -0.5 {CHANCE}"),
-        ("inf", "row 3, column 'p': not a finite number. Replace it"),
+        ("inf", "row 3, column 'p': inf is not a finite number. Replace it"),
         ("nan", f"row 3, column 'p': {missing('propensity')}"),
         ("", f"row 3, column 'p': {missing('propensity')}"),
         ("half", "column 'p': its type is "),

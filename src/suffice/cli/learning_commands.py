@@ -144,6 +144,7 @@ def learn(
         Number of workers with --engine ray. Default: one per CPU of the cluster.
     """
     from suffice.files.checkpoints import refuse_other_choices, stored_steps
+    from suffice.files.run_notes import notes_path
     from suffice.models.choices import describe_choices
     from suffice.models.held_out import note_run
     from suffice.models.memory_texts import stationarity_json
@@ -151,7 +152,8 @@ def learn(
 
     chosen = learn_options(metric, family, bound, delta, confidence, cut, stationary, plan, seed, threads, memory)
     logs = (log, *more)
-    refuse_output(output, *logs, *filter(None, (like, options.schema)))
+    for file in (output, str(notes_path(output))):
+        refuse_output(file, *logs, *filter(None, (like, options.schema)))
     if more and plan.hold_out is not None:
         raise SettingsError(
             "--hold-out needs a single log, in which suffice evaluate finds the episodes. Pass one log."
@@ -285,7 +287,9 @@ def check(
     from suffice.data.logs.schema import write_schema as save_schema
     from suffice.data.whole_logs import read_whole
     from suffice.models.log_check import COST, check_episodes, choose_for_check, with_columns
+    from suffice.models.trial import refuse_budget
 
+    refuse_budget(seconds)
     if write_schema:
         refuse_output(write_schema, log, option="--write-schema")
         if options.bin:

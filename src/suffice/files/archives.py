@@ -29,7 +29,7 @@ import numpy as np
 
 from suffice.errors import MemoryLimitError, SufficeError, spelled
 from suffice.files import json_text
-from suffice.files.atomic import replacing, similar_name_hint
+from suffice.files.atomic import broken_link, replacing, similar_name_hint
 from suffice.kernels.array_types import Array
 from suffice.version import __version__
 
@@ -242,6 +242,8 @@ def opened(path: Path, kind: Kind) -> Iterator[Archive]:
     except _NoArchiveError as error:
         raise kind.refuse(path, f"this is not a {kind.name}, or it is damaged ({error})") from error
     except FileNotFoundError:
+        if broken := broken_link(path):
+            raise kind.error(broken) from None
         problem, hint = f"{path}: there is no such file", similar_name_hint(path)
         make = spelled(*kind.make).format(path=str(path))
         make = f" If not, {make}" if hint else f". {make[0].upper()}{make[1:]}"

@@ -110,6 +110,18 @@ def _is_alive(process: int) -> bool:
     return True
 
 
+def broken_link(path: Path) -> str:
+    """Return the message about a symbolic link that leads to no file; "" if the path is not one."""
+    if not path.is_symlink():
+        return ""
+    try:
+        path.stat()
+    except OSError as error:
+        problem = "which leads back to it" if error.errno == errno.ELOOP else "which does not exist"
+        return f"{path}: this is a link to {path.readlink()}, {problem}. Correct the link."
+    return ""
+
+
 def similar_name_hint(path: str | Path) -> str:
     """Return a hint such as ". Did you mean log.csv?" if a file in the same folder has a similar name, else ""."""
     path = Path(path)

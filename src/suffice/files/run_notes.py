@@ -23,17 +23,18 @@ class RunNotes(msgspec.Struct, frozen=True):
 
 def save_run_notes(path: str | Path, notes: RunNotes) -> None:
     """Write the notes to the file beside a model."""
-    with replacing(_notes_path(path)) as temporary:
+    with replacing(notes_path(path)) as temporary:
         temporary.write_bytes(msgspec.json.encode(notes))
 
 
 def load_run_notes(path: str | Path) -> RunNotes | None:
     """Read the notes from the file beside a model; None if it is missing or invalid."""
     try:
-        return json_text.read(_notes_path(path), RunNotes)
+        return json_text.read(notes_path(path), RunNotes)
     except (OSError, ValueError):
         return None
 
 
-def _notes_path(path: str | Path) -> Path:
+def notes_path(path: str | Path) -> Path:
+    """Return the file beside a model that has the notes."""
     return Path(f"{path}.run.json")

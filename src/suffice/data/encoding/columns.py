@@ -338,10 +338,9 @@ def _refuse_missing(table: LogTable, missing: Mapping[str, str | None]) -> None:
                     f"a cell holds {len(parts)} values ({', '.join(parts[:3])} …), but the {role} is one value. Write "
                     f"them as one, or name one with {parameter('columns', f'{role}={parts[0]}')}.",
                 )
-    if len(table.names) == 1 and (separator := re.search(r"[;\t|]", table.names[0])):
-        table.refuse(
-            f"the cells are separated by {separator[0]!r}. Separate them by commas, or name a file with tabs .tsv."
-        )
+    if len(table.names) == 1 and (separator := re.search(r"[,;\t|]", table.names[0])):
+        fix = "by commas, or name a file with tabs .tsv" if separator[0] != "," else "by tabs, or name the file .csv"
+        table.refuse(f"the cells are separated by {separator[0]!r}. Separate them {fix}.")
     near = {role: _similar(role, given, table.names) for role, given in missing.items()}
     named = [f"column {given!r} ({role})" for role, given in missing.items() if given]
     *some, last = [role for role, given in missing.items() if not given] or [""]

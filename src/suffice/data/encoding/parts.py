@@ -40,7 +40,11 @@ def is_time(table: LogTable, name: str) -> bool:
     if not any(is_text(kind) for is_text in (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)):
         return False
     _, distinct = table.distinct(name)
-    return bool(len(known := _known(distinct)) and microseconds(known) is not None)
+    try:
+        known = _known(distinct)
+    except pa.ArrowInvalid:  # bytes that are not text, reported where the column is read
+        return False
+    return bool(len(known) and microseconds(known) is not None)
 
 
 def with_parts(table: LogTable, names: Collection[str]) -> LogTable:

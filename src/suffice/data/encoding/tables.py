@@ -146,7 +146,10 @@ class LogTable:
         numbers: Float = column.cast(pa.float64(), safe=False).to_numpy()
         missing = np.isnan(numbers) if self.may_miss(name) else np.zeros(len(numbers), bool)
         infinite = ~np.isfinite(numbers) & ~missing
-        self.refuse_any(infinite, name, "not a finite number. Replace it, or remove the whole episode.")
+        if infinite.any():
+            row = int(np.argmax(infinite))
+            text = f"{numbers[row]} is not a finite number. Replace it, or remove the whole episode."
+            self.refuse_row(row, name, text)
         return np.where(missing, -np.inf, numbers) if missing.any() else numbers
 
     def encode(self, name: str, parse: Callable[[Any], V], limit: int | None = None) -> Coded[V]:
@@ -285,6 +288,7 @@ EXACT = 2**53  # larger integers are not exact as floats
 LARGEST_INTEGER = 2**63
 WRITE_EXACTLY = "Write such values as text, or rewards with fewer digits."
 FLAGS = {"true": True, "false": False, "1": True, "0": False}  # a CSV column with one bad cell is all text
+NO_ROWS = "there are columns but no rows. Write one row per decision."
 NOT_A_CELL = "a cell holds one boolean, number or text. Split or convert the column."
 CELLS = {"episode": "episode id", "step": "step number", **dict.fromkeys(("terminated", "truncated", "done"), "flag")}
 

@@ -17,12 +17,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from suffice.data.encoding.tables import EXACT, exact_number, refuse_columns
+from suffice.data.encoding.tables import EXACT, NO_ROWS, exact_number, refuse_columns
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.limits import lines, opened
 from suffice.errors import LogError
 
 TABS = (".tsv", ".tsv.gz", ".tab")  # suffixes of files whose cells are separated by tabs
+BYTE_ORDER_MARK = "\ufeff"
 # Arrow would read 1 and 0 as booleans, too, beside true and false.
 BOOLEANS = {"true_values": ["true", "True", "TRUE"], "false_values": ["false", "False", "FALSE"]}
 
@@ -35,7 +36,7 @@ def delimiter_of(path: Path) -> str:
 def header_of(path: Path) -> list[str]:
     """Return the names of the columns."""
     _, header = next(_records(path), (0, []))
-    if not header:
+    if not header or header == [BYTE_ORDER_MARK]:
         raise LogError(f"{path}: the file is empty. Write a header and one row per decision.")
     if any("\0" in name or "\ufffd" in name for name in header):
         raise LogError(f"{path}, row 1: the header is not UTF-8 text. Save the file as UTF-8.")
@@ -45,10 +46,14 @@ def header_of(path: Path) -> list[str]:
 
 def unreadable(path: Path, width: int, error: Exception) -> LogError:
     """Return the error about a file that Arrow cannot parse: its first row with too many or too few cells."""
+    rows = 0
     for line, record in _records(path):
+        rows += 1
         if len(record) != width:
             problem = f", row {line}: {len(record)} cells, but the header has {width}. Correct or remove the row."
             return LogError(f"{path}{problem}")
+    if rows == 1:  # Arrow needs a line end after the header
+        return LogError(f"{path}: {NO_ROWS}")
     return LogError(f"{path}: this is not a CSV file ({first_line(error)}). Export it again.")
 
 

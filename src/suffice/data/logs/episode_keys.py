@@ -57,7 +57,9 @@ def is_number(kind: pa.DataType) -> bool:
 def _row_hashes(table: LogTable, name: str) -> UInt64:
     """Return a number for the value of each row, [rows]; equal values have the same."""
     if is_number(table.types[name]):  # as single precision, in which a log may store them
-        single = _known(table, name).cast(pa.float64(), safe=False).to_numpy().astype(np.float32)
+        numbers = _known(table, name).cast(pa.float64(), safe=False).to_numpy()
+        with np.errstate(over="ignore"):  # numbers beyond single precision are infinite there
+            single = numbers.astype(np.float32)
         single += np.float32(0)  # −0 is 0
         return np.asarray(single.view(np.uint32).astype(np.uint64))
     raw, distinct = table.distinct(name)

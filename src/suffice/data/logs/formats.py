@@ -18,7 +18,7 @@ from suffice.data.encoding.tables import LogTable
 from suffice.data.logs.limits import is_packed
 from suffice.data.logs.log_files import LogFiles
 from suffice.errors import LogError
-from suffice.files.atomic import similar_name_hint
+from suffice.files.atomic import broken_link, similar_name_hint
 from suffice.registry import Lazy, Registry
 
 GZIP = b"\x1f\x8b"  # first bytes of a gzip file
@@ -87,7 +87,8 @@ def format_of(path: Path) -> LogFormat:
                 return FORMATS[name]
     titles = either([log_format.title for log_format in FORMATS.values()])
     endings = either(list(all_suffixes()))
-    raise LogError(f"{path}: the file type is not known. Use a {titles} file, whose name ends in {endings}.")
+    problem = "this is named like a model" if path.suffix.lower() == ".model" else "the file type is not known"
+    raise LogError(f"{path}: {problem}. Use a {titles} file, whose name ends in {endings}.")
 
 
 def format_to_write(path: Path) -> LogFormat:
@@ -111,9 +112,9 @@ def either(words: list[str]) -> str:
 
 def no_such_file(path: Path) -> str:
     """Return the message about a file that does not exist: a broken link, or perhaps a misspelt name."""
-    if path.is_symlink():
-        return f"{path}: this is a link to {path.readlink()}, which does not exist. Correct the link."
-    return f"{path}: there is no such file{similar_name_hint(path) or '. Check the name and the folder.'}"
+    return broken_link(path) or (
+        f"{path}: there is no such file{similar_name_hint(path) or '. Check the name and the folder.'}"
+    )
 
 
 def refuse_bytes(path: Path) -> None:

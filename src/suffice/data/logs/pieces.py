@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from suffice.data.encoding.columns import ENDS, KNOWN, Columns, known_as, roles_of
-from suffice.data.encoding.tables import LogTable
+from suffice.data.encoding.tables import NO_ROWS, LogTable
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.nesting import is_list, list_lengths, lists_of_steps
 from suffice.data.logs.reading import ReadOptions, flat_table
@@ -45,7 +45,7 @@ class Extent(NamedTuple):
         """Combine the parts of a log in order; refuse episodes whose rows are not contiguous."""
         parts = [part for part in parts if part.episodes]
         if not parts:
-            raise LogError(f"{name}: there are columns but no rows. Write one row per decision.")
+            raise LogError(f"{name}: {NO_ROWS}")
         ascending = cls.in_order(parts) and all(part.ascending for part in parts)
         if not ascending:
             seen = np.concatenate([part.seen for part in parts]) if len(parts) > 1 else parts[0].seen
@@ -86,7 +86,7 @@ class Pieces:
             if len(head):
                 break
         else:
-            raise LogError(f"{dataset.name}: there are columns but no rows. Write one row per decision.")
+            raise LogError(f"{dataset.name}: {NO_ROWS}")
         opened = LogTable.of(head, dataset.name, dataset.place)
         opened = replace(opened, episode_rows=_are_episodes(dataset, how))
         _, columns, _ = flat_table(opened, how)

@@ -154,7 +154,7 @@ def lay_out(
         )
         nothing.longest = longest
         raise nothing
-    if (cells := (horizon + 1) * np.count_nonzero(~early)) > MAX_GRID_CELLS:
+    if (cells := (horizon + 1) * int(np.count_nonzero(~early))) > MAX_GRID_CELLS:
         table.refuse(
             f"{len(early):,} episodes of {horizon:,} steps make {cells:,} cells, mostly padding. Use a smaller "
             f"{parameter('horizon')}."

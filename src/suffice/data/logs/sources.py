@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.encoding.columns import ENDS, KNOWN
-from suffice.data.encoding.tables import LogTable, flag
+from suffice.data.encoding.tables import NO_ROWS, LogTable, flag
 from suffice.data.logs.arrays import exact_array, first_line, has_inexact, table_of_arrays, table_of_rows
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.formats import format_of, no_such_file, refuse_bytes
@@ -41,7 +41,7 @@ def open_table(source: object, text: Collection[str] = ()) -> LogTable:
     if not table.types:
         table.refuse("there are no columns. Add episode, step, observations, action and reward.")
     if table.rows == 0:
-        table.refuse("there are columns but no rows. Write one row per decision.")
+        table.refuse(NO_ROWS)
     return table
 
 
