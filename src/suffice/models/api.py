@@ -39,7 +39,7 @@ from suffice.learning.adact_h import Learned, Settings
 from suffice.learning.memories import Cycle, Window
 from suffice.learning.windows import WINDOW
 from suffice.models.choices import Choices, describe_choices
-from suffice.models.column_choice import columns_chosen_by, read_for_learning
+from suffice.models.column_choice import columns_chosen_by, read_for_learning, settings_for
 from suffice.models.held_out import learned_from, read_like
 from suffice.models.learn_options import LearnOptions, Stationary
 from suffice.models.log_options import MAX_VALUES, LogOptions
@@ -316,8 +316,7 @@ def _learn_model(read: Reading, choices: Choices, progress: Progress, stage: Che
         episodes, ends = whole_if_assumed(read.episodes, read.ends)
         read = read._replace(episodes=episodes, ends=ends)
     share = choices.hold_out
-    if read.encoder.columns.adaptive_logger is not None:
-        choices = replace(choices, settings=replace(choices.settings, adaptive_logger=True))
+    choices = replace(choices, settings=settings_for(read.encoder.columns, choices.settings))
     refuse_if_many(read.episodes, choices)
     used = learned_from(read.episodes, share, read.keys)
     result, compared = _learned(used, choices, progress, stage)

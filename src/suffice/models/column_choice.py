@@ -14,7 +14,7 @@ from msgspec import structs
 from suffice.data.alphabet import MISSING, Value
 from suffice.data.columnar import ColumnarLog
 from suffice.data.encoding.binning import LOWEST, Bins
-from suffice.data.encoding.columns import text_columns
+from suffice.data.encoding.columns import Columns, text_columns
 from suffice.data.encoding.kinds import ColumnRequest
 from suffice.data.ends import LogEnds, ends_of
 from suffice.data.episodes import Episodes
@@ -46,6 +46,11 @@ def columns_chosen_by(log: LogOptions, options: LearnOptions, like: Model | None
     if like is not None or not log.chooses_columns(USUALLY and not options.chooses_algorithm):
         return "caller"
     return "data" if log.observations is not None else "data if possible"
+
+
+def settings_for(columns: Columns, settings: Settings) -> Settings:
+    """Return the settings for a log: where a column says that the logger adapts, choices are not evidence."""
+    return settings if columns.adaptive_logger is None else replace(settings, adaptive_logger=True)
 
 
 class ChosenColumns(NamedTuple):
@@ -82,6 +87,7 @@ def choose_columns(
             )
         return None
     columnar = read_sample(sample)
+    settings = settings_for(columnar.columns, settings)
     log, usual = columnar.log, chosen_by == "data if possible" and _has_few_observations(columnar)
     if usual and (len(log.columns) < 2 or not can_compare(log)):
         return None
