@@ -23,6 +23,8 @@ def test_train_writes_model_log_and_learning_curve(tmp_path: Path) -> None:
     said = ok("train", "rotating-mab", "--episodes", "100", "--seed", "1", "-o", model, "--log", log, "--plot", plot)
     assert said.startswith("Follow the plan")
     assert f"suffice suggest {model}" in said
+    for text in (said, ok("info", model)):
+        assert "Careful          the logger learned while it acted" in text
     assert library.load(model).n_states == 3
     assert len(library.read_log(log)) == 100
     assert Path(plot).read_text().lstrip().startswith("<?xml")
@@ -40,6 +42,7 @@ def test_train_json_has_the_rounds_beside_the_keys_of_info(tmp_path: Path) -> No
     assert [found["episodes"] for found in said["rounds"]] == [20, 30, 45]
     assert said["memory"] in ("cycle", "last observation")
     assert {"verdict", "predicted", "environment", "seed"} <= said.keys()
+    assert said["adaptive_logger"] is True
 
 
 @pytest.mark.parametrize(

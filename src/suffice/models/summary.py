@@ -68,6 +68,7 @@ def summary_json(rdp: RDP, about: Header) -> dict[str, Any]:
         "objective": plan and plan.aim.name,
         "ends": None if isinstance(about.ends, UnsetType) else about.ends.to_dict(),
         "groups": None if isinstance(about.groups, UnsetType) else about.groups,
+        "adaptive_logger": about.adaptive_logger is True,
     }
 
 
@@ -190,6 +191,8 @@ def _proof_texts(about: Header, details: str) -> Iterator[str]:
 
 def _warnings(about: Header, undecided: Sequence[BorderlineMerge]) -> Iterator[str]:
     promise, plan, forecast = about.promise, about.plan, forecast_of(about)
+    if about.adaptive_logger is True:
+        yield "the logger learned while it acted; the confidence of guarantee and bound is not proved for such a log"
     if WEAK > 1 - promise.split - promise.second_split > 0:
         yield f"the guarantee is weak; for a stronger one use {_more_confident(about)}"
     if not (promise.stationary or about.second_look or plan is None or plan.split):

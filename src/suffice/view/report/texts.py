@@ -127,6 +127,11 @@ def as_sentence(text: str) -> str:
 def warnings(about: Header) -> list[str]:
     """Return reasons to distrust the prediction."""
     texts, forecast, usual = [], forecast_of(about), about.promise.detectable
+    if about.adaptive_logger is True:
+        texts.append(
+            "The logger learned while it acted, so that episodes depend on those before them. The stated confidence of "
+            "guarantee and bound is then not proved; play the plan to verify it."
+        )
     if forecast is not None and usual is not None and usual > LARGE_DIFFERENCE:
         texts.append(
             "The log is small for what it records. " + detection_limit(about) + " If different states were merged, "
