@@ -75,6 +75,32 @@ def test_agent_saved_at_any_time_continues_to_the_same_bytes(at: int, tmp_path: 
         assert (tmp_path / f"whole{suffix}").read_bytes() == (tmp_path / f"continued{suffix}").read_bytes()
 
 
+@pytest.mark.parametrize("start", ["episodes", "file", "model"])
+@pytest.mark.parametrize("at", [0, 7, 25])
+def test_agent_that_started_from_a_log_or_a_model_continues_to_the_same_bytes(
+    start: str, at: int, tmp_path: Path
+) -> None:
+    log = suffice.simulate("rotating-mab", 60, rng=1)
+    suffice.write_log(log, tmp_path / "log.csv")
+    given: dict[str, object] = {"log": log if start == "episodes" else tmp_path / "log.csv"}
+    if start == "model":
+        given = {"like": suffice.learn(log, stationary=True)}
+
+    whole = train("rotating-mab", 40, seed=2, **given)  # type: ignore[arg-type]
+    part = Agent([0, 1], horizon=10, seed=2, observations="all", **given)  # type: ignore[arg-type]
+    if at:
+        train("rotating-mab", at, agent=part)
+    part.save(tmp_path / "part.agent")
+    (tmp_path / "log.csv").unlink()  # the agent file holds it
+    continued = train("rotating-mab", 40, agent=Agent.load(tmp_path / "part.agent"))
+    assert [found.episodes for found in continued.rounds] == [*([0] if "log" in given else []), 20, 30]
+    for name, agent in (("whole", whole), ("continued", continued)):
+        agent.save(tmp_path / f"{name}.agent")
+        agent.model().save(tmp_path / f"{name}.model")
+    for suffix in (".agent", ".model"):
+        assert (tmp_path / f"whole{suffix}").read_bytes() == (tmp_path / f"continued{suffix}").read_bytes()
+
+
 def test_agent_saved_within_an_episode_begins_that_episode_again(tmp_path: Path) -> None:
     agent = Agent(actions=[0, 1], seed=1)
     play(agent, 25)

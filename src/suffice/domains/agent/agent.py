@@ -28,7 +28,7 @@ from suffice.automata.rdp import RDP
 from suffice.data.alphabet import Value, plain, unboxed
 from suffice.data.loading import Reading
 from suffice.domains.agent.automata import NextAutomaton, Origin, next_automaton
-from suffice.domains.agent.experience import Experience, read_experience
+from suffice.domains.agent.experience import Experience, log_tables, read_experience
 from suffice.domains.agent.knowledge import GREEDY_PLAN, Knowledge
 from suffice.domains.agent.player import Player
 from suffice.errors import SettingsError, SufficeError, is_whole, parameter
@@ -150,14 +150,14 @@ class Agent:
         self.observations = observations
         self.settings = _adaptive(settings or Settings())
         self.earlier = Model.load(like) if isinstance(like, str | Path) else like
-        self.log = log
+        self.logs = [] if log is None else log_tables(log)
         self.experience = Experience()
         self.rounds: list[LearningRound] = []
         self._knowledge: Knowledge | None = None
         self._reading: Reading | None = None
         self._last: tuple[int, Knowledge, Reading] | None = None  # what `latest` found, with the number of episodes
         self._player = Player(self)
-        if log is not None:
+        if self.logs:
             self.learn()
 
     def __repr__(self) -> str:
@@ -274,7 +274,7 @@ class Agent:
 
     def _learn(self) -> tuple[Reading, NextAutomaton]:
         """Read all finished episodes, and learn their automaton or continue the one before."""
-        if not len(self.experience) and self.log is None:
+        if not len(self.experience) and not self.logs:
             raise SufficeError("the agent has no episodes to learn from. Play at least one.")
         reading, before = self._read(), self._knowledge
         earlier, decisions = (None, ()) if before is None else (before.rdp, before.learned.decisions)
@@ -295,9 +295,9 @@ class Agent:
         self._knowledge = Knowledge.of(learned, self._reading.encoder, self._reading.here)
 
     def _read(self, episodes: int | None = None) -> Reading:
-        own = [self.experience.table(episodes)] if len(self.experience) else []
-        sources = own if self.log is None else [self.log, *own]
-        return read_experience(sources, self.horizon, self.observations, self.earlier, self.settings)
+        count = len(self.experience) if episodes is None else episodes
+        own = [self.experience.table(count)] if count else []
+        return read_experience([*self.logs, *own], self.horizon, self.observations, self.earlier, self.settings)
 
     def _record(self, origin: Origin, bits: float) -> LearningRound:
         assert self._knowledge is not None

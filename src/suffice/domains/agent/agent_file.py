@@ -1,24 +1,25 @@
-"""Agent files, which hold the log of all finished episodes and the automaton of the last round.
+"""Agent files, which hold the log of all finished episodes, the automaton of the last round, and what it started from.
 
-An agent file is an archive of JSON and arrays, like a model file. The automaton is a model file within it.
+An agent file is an archive of JSON and arrays, like a model file. The automaton is a model file within it, and so
+is the model that the agent started from; logs that it started from are Parquet files.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from suffice.data.alphabet import Value
 from suffice.domains.agent.agent import Agent, LearningRound
 from suffice.domains.agent.experience import Experience
 from suffice.domains.agent.knowledge import Knowledge
-from suffice.errors import LogError, SettingsError
+from suffice.errors import LogError
 from suffice.files.archives import Kind, opened, write_archive
 from suffice.kernels.array_types import Array
 from suffice.learning.adact_h import Criterion, Learned
@@ -27,6 +28,7 @@ from suffice.models.model import Model
 from suffice.version import __version__
 
 FORMAT, FORMAT_VERSION = "suffice agent", 1
+MOST_LOGS = 1000
 AGENT_FILE = Kind(
     name="agent file",
     format=FORMAT,
@@ -53,14 +55,12 @@ class AgentHeader(msgspec.Struct, frozen=True):
     rounds: list[dict[str, Any]]
     columns: list[str]
     learned: bool
+    logs: Annotated[int, msgspec.Meta(ge=0, le=MOST_LOGS)] = 0  # that the agent started from
+    like: bool = False  # whether it started from a model
 
 
 def save_agent(agent: Agent, path: Path) -> None:
     """Save an agent; an interrupted write leaves no partial file."""
-    if agent.log is not None or agent.earlier is not None:
-        raise SettingsError(
-            "an agent that started from a log or a model cannot be saved. Save its table and its model."
-        )
     table = agent.experience.table() if agent.n_episodes else None
     names = [] if table is None else table.column_names
     codes: dict[str, Array] = {}
@@ -72,7 +72,10 @@ def save_agent(agent: Agent, path: Path) -> None:
         values.append(encoded.dictionary.to_pylist())
     known = agent.knowledge
     if known is not None:
-        codes["model"] = _model_bytes(agent, known)
+        codes["model"] = _model_bytes(_automaton(agent, known))
+    if agent.earlier is not None:
+        codes["like"] = _model_bytes(agent.earlier)
+    codes |= {f"log_{i}": _table_bytes(log) for i, log in enumerate(agent.logs)}
     seen = agent.observations
     header = AgentHeader(
         format=FORMAT,
@@ -88,6 +91,8 @@ def save_agent(agent: Agent, path: Path) -> None:
         rounds=[found.to_dict() for found in agent.rounds],
         columns=list(names),
         learned=known is not None,
+        logs=len(agent.logs),
+        like=agent.earlier is not None,
     )
     write_archive(path, header, {"values": values}, codes, checksum=True)
 
@@ -98,8 +103,9 @@ def load_agent(path: Path) -> Agent:
         header = archive.header(AgentHeader)
         values = archive.text("values", list[list[bool | int | float | str]])
         shapes: dict[str, Any] = {f"column_{i}": ("i", ("R",)) for i in range(len(header.columns))}
-        if header.learned:
-            shapes["model"] = ("u", ("B",))
+        names = [f"log_{i}" for i in range(header.logs)]
+        files = [*names, *(["model"] if header.learned else []), *(["like"] if header.like else [])]
+        shapes |= {name: ("u", (name,)) for name in files}
         arrays = archive.arrays(shapes)
         if len(values) != len(header.columns) or len(header.purposes) != header.episodes:
             raise ValueError("its columns or episodes do not match its header")
@@ -107,12 +113,17 @@ def load_agent(path: Path) -> Agent:
         rounds = [LearningRound(**found) for found in header.rounds]
         if header.learned != bool(rounds) or any(found.episodes > header.episodes for found in rounds):
             raise ValueError("its rounds do not match its episodes")
-    agent = Agent(header.actions, horizon=header.horizon, seed=header.seed, observations=header.observations)
-    if columns:
-        agent.experience, agent.rounds = Experience.of(pa.table(columns), header.purposes), rounds
-    if header.learned:
-        agent.recall(_learned(arrays, agent))
-    return agent
+        logs = [_table(arrays[name]) for name in names]
+        like = _model(arrays["like"]) if header.like else None
+        agent = Agent(
+            header.actions, horizon=header.horizon, seed=header.seed, like=like, observations=header.observations
+        )
+        agent.logs, agent.rounds = logs, rounds
+        if columns:
+            agent.experience = Experience.of(pa.table(columns), header.purposes)
+        if header.learned:
+            agent.recall(_learned(_model(arrays["model"]), agent))
+        return agent
 
 
 def _column(codes: Array, values: list[Any]) -> pa.Array:
@@ -121,22 +132,43 @@ def _column(codes: Array, values: list[Any]) -> pa.Array:
     return pa.array(values).take(pa.array(codes))
 
 
-def _model_bytes(agent: Agent, known: Knowledge) -> Array:
-    """Return the automaton of an agent as a model file without a plan."""
+def _automaton(agent: Agent, known: Knowledge) -> Model:
+    """Return the automaton of an agent as a model without a plan."""
     reading = agent.reading
     assert reading is not None
+    return Model.of(known.learned, reading.episodes, encoder=reading.encoder, ends=reading.ends)
+
+
+def _model_bytes(model: Model) -> Array:
+    """Return a model as the content of a model file."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "automaton"
-        Model.of(known.learned, reading.episodes, encoder=reading.encoder, ends=reading.ends).save(file)
+        file = Path(folder) / "model"
+        model.save(file)
         return np.frombuffer(file.read_bytes(), np.uint8)
 
 
-def _learned(arrays: Mapping[str, Array], agent: Agent) -> Learned:
-    """Return the automaton of an agent from its model file."""
+def _model(content: Array) -> Model:
+    """Return the model of the content of a model file."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "automaton"
-        file.write_bytes(arrays["model"].tobytes())
-        model = Model.load(file)
+        file = Path(folder) / "model"
+        file.write_bytes(content.tobytes())
+        return Model.load(file)
+
+
+def _table_bytes(table: pa.Table) -> Array:
+    """Return a log as the content of a Parquet file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def _table(content: Array) -> pa.Table:
+    """Return the log of the content of a Parquet file."""
+    return pq.read_table(pa.BufferReader(content.tobytes()))
+
+
+def _learned(model: Model, agent: Agent) -> Learned:
+    """Return the automaton of an agent from its model."""
     about = model.about
     if not model.rdp.stationary:
         raise ValueError("its automaton has layers")

@@ -6,17 +6,22 @@ taken as evidence about states, wherever the log is learned from.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from suffice.data.alphabet import Value
-from suffice.data.loading import Data, Reading
+from suffice.data.episodes import Episodes
+from suffice.data.loading import Data, Reading, sources_of
+from suffice.data.logs.sources import open_table
 from suffice.data.logs.steps import StepColumns
+from suffice.data.logs.writing import write_log
 from suffice.data.streaming import MemoryBudget
 from suffice.learning.adact_h import Settings
 from suffice.models.column_choice import columns_chosen_by, read_for_learning
@@ -95,8 +100,23 @@ class Experience:
         return found
 
 
+def log_tables(data: Data) -> list[pa.Table]:
+    """Return the rows of logs to start from, so that an agent file can hold them."""
+    return [_table_of(source) for source in sources_of(data)]
+
+
+def _table_of(source: Any) -> pa.Table:
+    if isinstance(source, Episodes):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "log.parquet"
+            write_log(source, file)
+            return _table_of(file)
+    opened = open_table(source)
+    return pa.table({name: opened.column(name) for name in opened.types})
+
+
 def read_experience(
-    sources: Sequence[Data],
+    sources: Sequence[pa.Table],
     horizon: int | None,
     observations: Sequence[str] | str | None,
     like: Model | None,
