@@ -1,4 +1,4 @@
-"""Any value: missing values, many values, and rewards with many values."""
+"""Any value: missing values, many values, and many rewards, which are never grouped unless asked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from suffice.data.encoding.binning import LOWEST, Bins
 from suffice.data.encoding.encoder import Encoder
-from suffice.data.encoding.grouping import OTHERS, REWARDS, Frequent
+from suffice.data.encoding.grouping import OTHERS, Frequent
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_log
 from suffice.errors import LogError
@@ -77,14 +77,14 @@ def test_read_log_divides_numbers_with_too_many_values_into_ranges() -> None:
     assert len(counts) == 16 and counts.max() - counts.min() <= 2
 
 
-def test_read_log_groups_many_rewards_and_preserves_their_mean() -> None:
-    rng = np.random.default_rng(5)
-    rewards = np.where(rng.random(2000) < 0.6, 0.0, rng.exponential(10, 2000))
-    episodes = read_log(log_of(o=[1] * 2000, reward=rewards))
-    found = episodes.letters[episodes.word[1], 2]
-    levels = np.array(episodes.alphabet.rewards)
-    assert levels[found].mean() == pytest.approx(rewards.mean())
-    assert 4 <= len(levels) <= REWARDS + 2
-    kind = encoder_of(episodes).bins["reward"]
-    assert ((levels[found] == 0) == (np.sort(rewards)[np.argsort(np.argsort(rewards))] == 0)).mean() > 0.5
-    assert kind.levels[int(np.searchsorted(kind.edges, 0.0, side="right"))] == 0, "the frequent reward 0 is exact"
+def test_read_log_keeps_every_reward_as_it_is() -> None:
+    rewards = np.arange(900) / 8
+    episodes = read_log(log_of(900, o=[1, 2] * 450, reward=rewards))
+    assert episodes.alphabet.rewards == tuple(rewards), "groups with means would change returns"
+    assert encoder_of(episodes).kinds == {}
+
+
+def test_read_log_refuses_more_rewards_than_the_limit() -> None:
+    for limit, rewards in ((1000, np.arange(2000)), (100, np.arange(2000) % 101)):
+        with pytest.raises(LogError, match=r"distinct rewards are too many.* Bin them with bins=\{'reward': 8\}"):
+            read_log(log_of(o=[1] * 2000, reward=rewards), max_values=limit)

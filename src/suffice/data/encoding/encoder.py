@@ -19,7 +19,7 @@ from msgspec import UNSET, UnsetType
 from suffice.data.alphabet import MAX_LETTERS, PADDING, Alphabet, Value
 from suffice.data.encoding.binning import Binning, Bins, request_of
 from suffice.data.encoding.columns import Columns
-from suffice.data.encoding.grouping import encode_or_group, encode_rewards, refuse_continuous
+from suffice.data.encoding.grouping import encode_or_group, refuse_continuous
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn, from_data, to_data
 from suffice.data.encoding.observations import values_of
 from suffice.data.encoding.parts import split_part
@@ -261,7 +261,8 @@ def encode_table(
         padding = coded[action].codes == coded[action].values.index(PADDING)
         table.refuse_any(padding, action, f"the name {PADDING!r} is reserved for padding. Rename the action.")
     column = LogColumn(table, reward, max_values)
-    fitted[reward], rewards = encode_rewards(column, kinds.get(reward, CATEGORY), counts)
+    fitted[reward] = kinds.get(reward, CATEGORY).fit(column).fit_rewards(column, counts)
+    rewards = fitted[reward].encode_rewards(column)
     by_feature = {name: coded[name] for name in features}
     encoder = Encoder(columns, {name: kind for name, kind in fitted.items() if kind != CATEGORY})
     return encoder, Encoded(coded[action], by_feature, _combine(table, list(by_feature.values())), rewards)

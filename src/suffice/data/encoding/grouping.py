@@ -1,4 +1,4 @@
-"""Encoding of columns with many values: frequent values and one group for the rest, ranges of rewards, identifiers.
+"""Encoding of columns with many values: frequent values and one group for the rest, identifiers.
 
 `Frequent` is the fitted encoder of a column of categories with many values. `group` chooses how a column is encoded
 that has more values than an alphabet should have.
@@ -12,18 +12,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.data.alphabet import Value, in_order
-from suffice.data.encoding.binning import Bins, EqualCount
+from suffice.data.encoding.binning import EqualCount
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn
 from suffice.data.encoding.tables import Coded, TooManyValuesError
 from suffice.errors import parameter
-from suffice.kernels.array_types import Codes, Float, Int64
+from suffice.kernels.array_types import Codes
 
 OTHERS = "other values"  # the symbol of all values that are not frequent
 MOST_FREQUENT = 63  # values that keep a symbol of their own
 FEWEST_ROWS = 10  # of a value that keeps a symbol of its own
 RANGES = 16  # of a column of numbers with too many values
-MANY_REWARDS = 64  # distinct rewards above which they are grouped
-REWARDS = 8  # groups of rewards
 MANY_AMOUNTS = 50  # distinct actions, of which some are fractions, above which they are continuous
 
 
@@ -62,26 +60,6 @@ def frequent_values(values: tuple[Value, ...], codes: Codes) -> tuple[Value, ...
     return in_order(values[code] for code in often if counts[code] >= FEWEST_ROWS)
 
 
-@dataclass(frozen=True, slots=True)
-class FewRewards(ColumnRequest):
-    """A request for groups of rewards: one for each frequent reward, and ranges with equally many rows of the rest."""
-
-    def fit(self, column: LogColumn) -> Bins:
-        """Choose the edges by a column of rewards."""
-        coded = CATEGORY.encode_rewards(LogColumn(column.table, column.name))
-        rewards: Float = np.array(coded.values, float)[coded.codes]
-        values, counts = np.unique(rewards, return_counts=True)
-        often = counts * REWARDS > len(rewards)
-        above = np.append(values[1:], np.inf)  # the next reward
-        edges = [*values[often], *above[often]]
-        rest = rewards[~often[np.searchsorted(values, rewards)]]
-        if len(rest):
-            pieces = max(2, REWARDS - int(np.count_nonzero(often)))
-            edges += np.quantile(rest, np.arange(1, pieces) / pieces, method="inverted_cdf").tolist()
-        chosen = np.unique(edges)
-        return Bins(tuple(chosen[(chosen > values[0]) & (chosen < np.inf)].tolist()))
-
-
 def encode_or_group(column: LogColumn, kind: ColumnRequest) -> tuple[ColumnEncoder, Coded[Value]]:
     """Fit and encode a column of observations; one with too many values is grouped, unless it identifies rows."""
     fitted = kind.fit(column)
@@ -102,17 +80,6 @@ def encode_or_group(column: LogColumn, kind: ColumnRequest) -> tuple[ColumnEncod
         )
     fitted = Frequent(frequent_values(coded.values, coded.codes))
     return fitted, fitted.encode(column)
-
-
-def encode_rewards(column: LogColumn, kind: ColumnRequest, counts: Int64) -> tuple[ColumnEncoder, Coded[float]]:
-    """Fit and encode the rewards of a log; many different ones are grouped, and each group counts its mean."""
-    if kind == CATEGORY and not column.table.part:
-        coded = CATEGORY.encode_rewards(LogColumn(column.table, column.name))
-        if len(coded.values) <= min(MANY_REWARDS, column.max_values or MANY_REWARDS):
-            return CATEGORY, coded
-        kind = FewRewards()
-    fitted = kind.fit(column).fit_rewards(column, counts)
-    return fitted, fitted.encode_rewards(column)
 
 
 def refuse_continuous(column: LogColumn, actions: Coded[Value]) -> None:

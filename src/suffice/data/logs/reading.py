@@ -274,11 +274,6 @@ def notes_on_groups(requests: Mapping[str, ColumnRequest], encoder: Encoder) -> 
         bins = encoder.bins.get(name)
         if bins is None:
             yield f"column {name!r} has many values; those that are rare count as one"
-        elif name == encoder.columns.reward:
-            yield (
-                f"column {name!r} has many rewards, grouped into {len(bins.edges) + 1}; each counts the mean of its "
-                f"group. Other groups: {parameter('bins', {name: 4})}"
-            )
         else:
             yield (
                 f"column {name!r} has many numbers, grouped into {len(kind.legend())} ranges with equally many rows. "
