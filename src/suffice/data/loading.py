@@ -21,6 +21,7 @@ from suffice.data.ends import NO_EARLY_ENDS, LogEnds, decide_ends
 from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.datasets import Dataset
+from suffice.data.logs.divided import refuse_divided
 from suffice.data.logs.formats import no_such_file
 from suffice.data.logs.placement import GridTooLargeError, marks_ends
 from suffice.data.logs.reading import ReadOptions, read_as
@@ -48,6 +49,7 @@ class Reading(NamedTuple):
     found: Any = None  # evidence for and against columns, if they were chosen (`models.column_choice`)
     ends: LogEnds = NO_EARLY_ENDS  # how episodes end, of the first log in which that was assumed
     keys: UInt64 | None = None  # [N] hashes of the content of all columns, by which episodes are held out
+    report: ReadReport | None = None  # on a log that was read into memory
 
     @property
     def here(self) -> Episodes:
@@ -135,9 +137,9 @@ def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget 
 
 def of_report(episodes: Episodes, report: ReadReport) -> Reading:
     """Combine episodes with the report on reading them."""
-    propensities, ids = report.propensities, report.ids
+    propensities, ids, keys = report.propensities, report.ids, report.keys
     return Reading(
-        episodes, report.encoder, report.notes, propensities, ids, report.cut, ends=report.ends, keys=report.keys
+        episodes, report.encoder, report.notes, propensities, ids, report.cut, ends=report.ends, keys=keys, report=report
     )
 
 
@@ -168,6 +170,7 @@ def read_together(
     if len(found) == 1:
         return first
     _refuse_different_kinds(sources, found)
+    refuse_divided([reading.report for reading in found if reading.report is not None])
     notes = tuple(dict.fromkeys([*(note for reading in found for note in reading.notes), *_repeated(found)]))
     kinds = next((reading.encoder.kinds for reading in found if reading.encoder.kinds), {})
     together = Episodes.joined([r.episodes for r in found if isinstance(r.episodes, Episodes)])

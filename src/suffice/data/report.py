@@ -15,7 +15,7 @@ from suffice.data.encoding.binning import Bins
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.encoder import Encoder
 from suffice.data.ends import NO_EARLY_ENDS, LogEnds
-from suffice.kernels.array_types import Float, Int64, UInt64
+from suffice.kernels.array_types import Array, Float, Int64, UInt64
 
 if TYPE_CHECKING:
     from suffice.data.episodes import Episodes
@@ -82,6 +82,8 @@ class ReadReport:
         How the episodes of the whole log end, and whether that was assumed.
     keys
         [N] hashes of the content of the episodes, in columns that may not be read, if asked for.
+    spans
+        [N, 2] first and last step of each episode in the log, if it has a step column.
 
     Examples
     --------
@@ -111,6 +113,7 @@ class ReadReport:
     row_counts: Int64 | None = None
     ends: LogEnds = NO_EARLY_ENDS
     keys: UInt64 | None = None
+    spans: Array | None = None
 
     @property
     def columns(self) -> Columns:
@@ -152,6 +155,7 @@ class ReadReport:
             ids=ids,
             propensities=None if chances is None else chances[:, part],
             row_counts=None if counts is None else rows,
+            spans=None if self.spans is None else self.spans[part],
             **self._distinct(chosen),
         )
         return report._with_lost(self.lost._replace(episodes=cut))

@@ -193,7 +193,7 @@ class PieceSummary(NamedTuple):
         """Summarise one piece of a log."""
         if isinstance(piece, NoEpisodesLeftError):
             return cls(nothing=(piece,))
-        report = replace(piece[1], ids=None, propensities=None, keys=None)
+        report = replace(piece[1], ids=None, propensities=None, keys=None, spans=None)
         return cls(report, report.lost)
 
     def combine(self, other: PieceSummary) -> PieceSummary:

@@ -33,7 +33,8 @@ class RowOrder:
 
     step: Int32  # [rows] from 0
     sorted: bool  # whether the rows were out of order
-    first: int | None = None  # smallest step of the log, if steps are whole numbers
+    first: int | None  # smallest step of the log, if steps are whole numbers
+    spans: Array  # [episodes, 2] first and last step of each
     notes: tuple[str, ...] = ()
 
 
@@ -48,11 +49,11 @@ def order_rows(
     steps = step_values(table, name)
     first = int(steps.values.min()) if steps.counts else None
     if first is not None and _in_order(episode, steps.values - first):
-        return RowOrder((steps.values - first).astype(np.int32), False, first)
+        return RowOrder((steps.values - first).astype(np.int32), False, first, _counted_spans(first, length))
     begin = np.cumsum(length) - length
     if first is not None and (counted := _counted(steps.values - first, episode, begin, length)) is not None:
         slot = begin[episode] + counted
-        return RowOrder(counted, bool((slot[1:] < slot[:-1]).any()), first)
+        return RowOrder(counted, bool((slot[1:] < slot[:-1]).any()), first, _counted_spans(first, length))
     order = np.lexsort((steps.values, episode))
     here, value = episode[order], steps.values[order]
     same = (here[1:] == here[:-1]) & (value[1:] == value[:-1])
@@ -65,7 +66,8 @@ def order_rows(
         at = int(np.argmax(late))
         text = f"begins with step {int(value[at])}, not {first}. Restore its first row, or count each episode from"
         table.refuse_row(int(order[at]), name, f"episode {ids[int(here[at])].as_py()!r} {text} {first}.")
-    return RowOrder(step, bool((np.diff(order) < 0).any()), first, notes)
+    spans = np.stack([value[begin], value[begin + length - 1]], axis=1)
+    return RowOrder(step, bool((np.diff(order) < 0).any()), first, spans, notes)
 
 
 def step_values(table: LogTable, name: str) -> StepValues:
@@ -96,6 +98,11 @@ def _counted(step: Int64, episode: Codes, begin: Int64, length: Int64) -> Int32 
     filled = np.zeros(len(episode), dtype=bool)
     filled[begin[episode] + step] = True
     return step.astype(np.int32) if filled.all() else None
+
+
+def _counted_spans(first: int, length: Int64) -> Int64:
+    """Return the first and the last step of episodes that all begin with the same step and have no gaps."""
+    return np.stack([np.full(len(length), first), first + length - 1], axis=1)
 
 
 def _notes(name: str, episode: Codes, step: Int64, first: int, ids: pa.Array) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from suffice.data.encoding.tables import (
 from suffice.data.episodes import MAX_EPISODES
 from suffice.data.logs.order import order_rows
 from suffice.errors import LogError, parameter
-from suffice.kernels.array_types import Codes, Float, Int32, Int64, Mask, UInt64
+from suffice.kernels.array_types import Array, Codes, Float, Int32, Int64, Mask, UInt64
 
 MOST_ROWS = (1 << 31) - 1  # of a table: rows are numbered in 32 bits
 MAX_GRID_CELLS = 1 << 33  # (H+1)·N; three arrays of this size, of a byte or more per cell, exceed any memory
@@ -50,6 +50,7 @@ class RowPositions:
     sorted: bool  # whether the rows were out of order
     first_step: int | None = None  # smallest step of the log, if steps are whole numbers
     notes: tuple[str, ...] = ()
+    spans: Array | None = None  # [episodes, 2] first and last step, if there is a step column
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def place_rows(table: LogTable, columns: Columns, whole: bool = False) -> RowPos
     length = np.bincount(episode)
     if columns.step is not None:
         found = order_rows(table, columns.step, episode, length, ids, whole)
-        return RowPositions(episode, found.step, ids, length, found.sorted, found.first, found.notes)
+        return RowPositions(episode, found.step, ids, length, found.sorted, found.first, found.notes, found.spans)
     begin = np.cumsum(length) - length
     order = np.argsort(episode, kind="stable")
     step = np.empty(len(episode), np.int32)

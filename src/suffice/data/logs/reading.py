@@ -318,6 +318,7 @@ def _report(
         ids=rows.ids.filter(pa.array(layout.episodes)),
         first_step=rows.first_step,
         row_counts=rows.length[layout.episodes],
+        spans=None if rows.spans is None else rows.spans[layout.episodes],
     )
 
 
