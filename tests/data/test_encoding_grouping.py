@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import suffice
 from suffice.data.encoding.binning import LOWEST, Bins
 from suffice.data.encoding.encoder import Encoder
-from suffice.data.encoding.grouping import OTHERS, Frequent
+from suffice.data.encoding.grouping import MOST_FREQUENT, OTHERS, Frequent, frequent_values
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_log
 from suffice.errors import LogError
@@ -59,22 +60,45 @@ def test_bins_without_missing_values_refuse_them_later() -> None:
         Bins((1.0,)).encode_value(math.nan, "o")
 
 
-def test_read_log_groups_rare_values_of_text_and_keeps_the_frequent_ones() -> None:
-    words = [f"word {i}" if i % 2 else "the" for i in range(4000)]
-    episodes = read_log(log_of(4000, o=words))
-    assert encoder_of(episodes).kinds == {"o": Frequent(("the",))}
-    assert {observation[0] for observation in episodes.alphabet.observations} == {"the", OTHERS}
-    assert encoder_of(episodes).encode_observation("unheard of") == (OTHERS,)
-    assert episodes.report is not None
-    assert "column 'o' has many values; those that are rare count as one" in episodes.report.notes
-    again = Encoder.from_data(encoder_of(episodes).to_data())
-    assert again.kinds == encoder_of(episodes).kinds
+def test_learn_groups_rare_values_of_text_and_keeps_the_frequent_ones() -> None:
+    words = [f"word {i}" if i % 2 else f"the {i % 4}" for i in range(4000)]
+    log = log_of(4000, o=words, reward=[int(word == "the 0") for word in words])
+    encoder = suffice.learn(log).encoder
+    assert encoder.kinds == {"o": Frequent(("the 0", "the 2"))}
+    assert encoder.encode_observation("unheard of") == (OTHERS,)
+    assert Encoder.from_data(encoder.to_data()).kinds == encoder.kinds
+    later = read_log(log_of(20, o=["the 0", "new"] * 10), like=encoder)
+    assert [seen[0] for seen in later.alphabet.observations] == [OTHERS, "the 0"]
 
 
-def test_read_log_divides_numbers_with_too_many_values_into_ranges() -> None:
-    episodes = read_log(log_of(o=np.linspace(0, 1, 2000)))
-    counts = np.bincount(episodes.letters[episodes.word[0], 1])[1:]
-    assert len(counts) == 16 and counts.max() - counts.min() <= 2
+@pytest.mark.parametrize("o", [np.linspace(0, 1, 2000), [f"word {i % 1001}" for i in range(2000)]])
+def test_read_log_refuses_more_values_than_the_limit(o: Any) -> None:
+    """A group that only some ways of reading can find would make the model depend on the size of memory."""
+    with pytest.raises(LogError, match="distinct values are too many for a finite alphabet"):
+        read_log(log_of(o=o))
+
+
+def test_an_encoder_that_is_given_never_groups_values() -> None:
+    first = read_log(log_of(o=[f"word {i % 900}" for i in range(2000)]))
+    longer = log_of(o=[f"word {i % 950}" for i in range(2000)])
+    again = read_log(longer, like=first.report)
+    assert {seen[0] for seen in again.alphabet.observations} == set(longer["o"])
+    with pytest.raises(LogError, match="1,100 distinct values are too many"):
+        read_log(log_of(o=[f"word {i % 1100}" for i in range(2000)]), like=first.report)
+
+
+def test_frequent_values_do_not_depend_on_the_order_of_rows() -> None:
+    rng = np.random.default_rng(7)
+    words = np.repeat([f"word {i:03}" for i in range(100)], 10 + (np.arange(100) % 50 == 7))
+    found = set()
+    for _ in range(5):
+        rng.shuffle(words)
+        values, codes = np.unique(words, return_inverse=True)
+        order = rng.permutation(len(values))
+        found.add(frequent_values(tuple(values[order].tolist()), np.argsort(order)[codes]))
+    (kept,) = found
+    assert len(kept) == MOST_FREQUENT and {"word 007", "word 057"} < set(kept)
+    assert set(kept) == {*(f"word {i:03}" for i in range(62)), "word 062"}
 
 
 def test_read_log_keeps_every_reward_as_it_is() -> None:

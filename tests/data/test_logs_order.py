@@ -105,7 +105,25 @@ def test_the_command_line_prints_one_line_for_each_problem(tmp_path: Path, comma
     assert len(lines) == 3 and all(line.startswith("suffice: ") and "log.csv, row 3" in line for line in lines)
 
 
-def test_read_log_reads_tabs_and_writes_them(tmp_path: Path) -> None:
+def test_learn_prints_one_line_for_each_problem_of_several_files(tmp_path: Path) -> None:
+    good = write(tmp_path, pd.DataFrame(LOG).to_csv(index=False), "good.csv")
+    ran = suffice("learn", str(good), str(write(tmp_path, BROKEN)), "-o", str(tmp_path / "m.model"))
+    lines = ran.err.splitlines()
+    assert ran.code == 2 and len(lines) == 4
+    assert all("log.csv, row 3" in line and line.count("Remove") <= 1 for line in lines[:3])
+    assert lines[3] == "suffice: If these files are one log, pass their folder or a quoted pattern."
+
+
+def test_read_log_reads_tabs(tmp_path: Path) -> None:
     text = pd.DataFrame(LOG).to_csv(index=False)
     tabs = read_log(write(tmp_path, text.replace(",", "\t"), "log.tsv"))
     assert tabs.digest() == read_log(write(tmp_path, text)).digest()
+
+
+def test_simulate_writes_tabs_that_are_read_again(tmp_path: Path) -> None:
+    logs = [tmp_path / "log.tsv", tmp_path / "log.csv"]
+    for log in logs:
+        ran = suffice("simulate", "t-maze", "--episodes", "20", "--seed", "1", "-o", str(log))
+        assert ran.code == 0
+    assert logs[0].read_text() == logs[1].read_text().replace(",", "\t")
+    assert read_log(logs[0]).digest() == read_log(logs[1]).digest()

@@ -193,13 +193,14 @@ def test_read_log_refuses_files_that_are_not_logs(tmp_path: Path) -> None:
     assert refusal(tmp_path / "folder.csv") == "folder.csv/log.csv: the file is empty. Write one row per decision."
 
 
-def test_read_log_refuses_continuous_actions_and_text_that_identifies_rows(tmp_path: Path) -> None:
+def test_read_log_refuses_continuous_actions_and_names_all_columns_with_too_many_values(tmp_path: Path) -> None:
     rows = [f"{i},0,name {i},{i / 7},{i / 3}\n" for i in range(1200)]
     path = write(tmp_path, "episode,step,person,action,reward\n" + "".join(rows))
     with pytest.raises(LogProblemsError) as caught:
         read_log(path)
-    person, action = sorted(caught.value.problems, key=lambda text: "action" in text)
-    assert "column 'person': every row has a value of its own, so that it identifies rows" in person
+    action, person, reward = caught.value.problems
+    assert "column 'person': 1,200 distinct values are too many" in person
+    assert "column 'reward': 1,200 distinct rewards are too many" in reward
     assert action.endswith(
         "1,200 distinct actions are too many for a finite alphabet (limit 1,000). Group them into fewer actions, bin "
         "them with bins={'action': 8} if they are amounts, or raise max_values."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import CoercionError, Group, Parameter, Token
 
 from suffice.cli.names import OUTPUT, EndsName, FileName, ObjectiveOption, PlannerName
-from suffice.errors import LogError, SettingsError, closest
+from suffice.errors import LogError, LogProblemsError, SettingsError, closest
 from suffice.files.atomic import link_target, refuse_special_file
 
 if TYPE_CHECKING:
@@ -328,9 +328,10 @@ def read_logs(
         return read_for_learning(list(logs), how, room, learning[1], chosen_by, like)
     except LogError as error:
         if len(logs) > 1 and len({Path(log).parent for log in logs}) == 1 and all(map(Dataset.of, logs)):
-            raise LogError(
-                f"{str(error).rstrip('.')}. If these files are one log, pass their folder or a quoted pattern."
-            ) from error
+            advice = "If these files are one log, pass their folder or a quoted pattern."
+            if isinstance(error, LogProblemsError):
+                raise LogProblemsError([*error.problems, advice]) from error
+            raise LogError(f"{str(error).rstrip('.')}. {advice}") from error
         raise
 
 

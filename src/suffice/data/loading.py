@@ -137,9 +137,16 @@ def room_for(sources: Sequence[Any], room: MemoryBudget | None) -> MemoryBudget 
 
 def of_report(episodes: Episodes, report: ReadReport) -> Reading:
     """Combine episodes with the report on reading them."""
-    propensities, ids, keys = report.propensities, report.ids, report.keys
     return Reading(
-        episodes, report.encoder, report.notes, propensities, ids, report.cut, ends=report.ends, keys=keys, report=report
+        episodes,
+        report.encoder,
+        report.notes,
+        report.propensities,
+        report.ids,
+        report.cut,
+        ends=report.ends,
+        keys=report.keys,
+        report=report,
     )
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from suffice.data.alphabet import MAX_LETTERS, Value
 from suffice.data.content import BYTES_TO_CHOOSE
+from suffice.data.encoding.binning import Edges
 from suffice.data.encoding.columns import Columns
 from suffice.data.encoding.kinds import LogColumn
 from suffice.data.encoding.tables import LogTable, NoEpisodesLeftError, too_many_values
@@ -225,7 +226,8 @@ def options_of_pieces(pieces: Pieces, how: ReadOptions, extent: Extent, memory: 
     for name, request in kinds.items():
         reward = name == pieces.columns.reward
         if not request.needs_log(reward=reward):
-            kinds[name] = request.in_pieces()
+            if isinstance(request, Edges) and name in (pieces.columns.observations or ()):
+                kinds[name] = request.with_missing(pieces.has_missing(name, how))
             continue
         if reward or pieces.nested or 32 * pieces.dataset.rows > memory - ITSELF:
             raise SettingsError(

@@ -15,6 +15,7 @@ from suffice.data.alphabet import MISSING, Value
 from suffice.data.columnar import ColumnarLog
 from suffice.data.encoding.binning import LOWEST, Bins
 from suffice.data.encoding.columns import Columns, text_columns
+from suffice.data.encoding.grouping import Frequent
 from suffice.data.encoding.kinds import ColumnRequest
 from suffice.data.ends import LogEnds, ends_of
 from suffice.data.episodes import Episodes
@@ -107,6 +108,8 @@ def _read_as_named(data: Data, how: ReadOptions, room: MemoryBudget, like: Model
 def _has_few_observations(columnar: ColumnarReading) -> bool:
     """Return whether a log has very few distinct observations, with all columns as they are."""
     if any(column.name not in columnar.offered for column in columnar.log.columns):  # parts of dates
+        return False
+    if any(isinstance(kind, Frequent) for kind in columnar.kinds.values()):
         return False
     return all(reason == "constant" for reason in columnar.left_out.values()) and is_very_narrow(columnar.log)
 

@@ -248,15 +248,15 @@ class Edges(ColumnRequest):
 
     def fit(self, column: LogColumn) -> Bins:
         """Return bins with the given edges, and one for missing values if there are some."""
-        return _bins(np.array(self.edges), -np.inf, column)
+        return self.with_missing(bool((column.numbers == -np.inf).any()))
 
     def needs_log(self, *, reward: bool) -> bool:
         """Return whether the column is a reward, whose levels are means over the log."""
         return reward
 
-    def in_pieces(self) -> Bins:
-        """Return bins with the given edges, whatever a piece of a log holds; missing values are refused."""
-        return Bins(self.edges)
+    def with_missing(self, missing: bool) -> Bins:
+        """Return bins with the given edges, and one for missing values if there are some."""
+        return Bins((LOWEST, *self.edges) if missing and self.edges[0] > LOWEST else self.edges)
 
 
 # What users pass: a number of bins with about equally many rows, edges, or any other request.

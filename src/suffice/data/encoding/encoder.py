@@ -19,7 +19,7 @@ from msgspec import UNSET, UnsetType
 from suffice.data.alphabet import MAX_LETTERS, PADDING, Alphabet, Value
 from suffice.data.encoding.binning import Binning, Bins, request_of
 from suffice.data.encoding.columns import Columns
-from suffice.data.encoding.grouping import encode_or_group, refuse_continuous
+from suffice.data.encoding.grouping import refuse_continuous
 from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn, from_data, to_data
 from suffice.data.encoding.observations import values_of
 from suffice.data.encoding.parts import split_part
@@ -250,13 +250,10 @@ def encode_table(
     coded: dict[str, Coded[Value]] = {}
     for name in (action, *features):
         column = LogColumn(table, name, max_values)
-        kind = kinds.get(name, CATEGORY)
+        fitted[name] = kinds.get(name, CATEGORY).fit(column)
+        coded[name] = fitted[name].encode(column)
         if name == action:
-            fitted[name] = kind.fit(column)
-            coded[name] = fitted[name].encode(column)
             refuse_continuous(column, coded[name])
-        else:
-            fitted[name], coded[name] = encode_or_group(column, kind)
     if PADDING in coded[action].values:
         padding = coded[action].codes == coded[action].values.index(PADDING)
         table.refuse_any(padding, action, f"the name {PADDING!r} is reserved for padding. Rename the action.")

@@ -1,7 +1,7 @@
-"""Encoding of columns with many values: frequent values and one group for the rest, identifiers.
+"""Encoding of text with many values: frequent values are symbols, and all others share one.
 
-`Frequent` is the fitted encoder of a column of categories with many values. `group` chooses how a column is encoded
-that has more values than an alphabet should have.
+Only the choice of columns (`logs.columnar_reading`) groups values, by episodes that are the same wherever a log is
+read; reading itself never does.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.data.alphabet import Value, in_order
-from suffice.data.encoding.binning import EqualCount
-from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, ColumnRequest, LogColumn
-from suffice.data.encoding.tables import Coded, TooManyValuesError
+from suffice.data.encoding.kinds import CATEGORY, ColumnEncoder, LogColumn
+from suffice.data.encoding.tables import Coded
 from suffice.errors import parameter
 from suffice.kernels.array_types import Codes
 
 OTHERS = "other values"  # the symbol of all values that are not frequent
 MOST_FREQUENT = 63  # values that keep a symbol of their own
 FEWEST_ROWS = 10  # of a value that keeps a symbol of its own
-RANGES = 16  # of a column of numbers with too many values
 MANY_AMOUNTS = 50  # distinct actions, of which some are fractions, above which they are continuous
 
 
@@ -54,32 +52,13 @@ class Frequent(ColumnEncoder):
 
 
 def frequent_values(values: tuple[Value, ...], codes: Codes) -> tuple[Value, ...]:
-    """Return the values that are frequent in the rows with these codes, in the alphabet's order."""
-    counts = np.bincount(codes, minlength=len(values))
-    often = np.argsort(-counts, kind="stable")[:MOST_FREQUENT]
-    return in_order(values[code] for code in often if counts[code] >= FEWEST_ROWS)
+    """Return the values that are frequent in the rows with these codes, in the alphabet's order.
 
-
-def encode_or_group(column: LogColumn, kind: ColumnRequest) -> tuple[ColumnEncoder, Coded[Value]]:
-    """Fit and encode a column of observations; one with too many values is grouped, unless it identifies rows."""
-    fitted = kind.fit(column)
-    try:
-        return fitted, fitted.encode(column)
-    except TooManyValuesError:
-        if column.table.part:
-            raise
-    if column.table.is_numeric(column.name):
-        fitted = EqualCount(RANGES).fit(column)
-        return fitted, fitted.encode(column)
-    coded = CATEGORY.encode(LogColumn(column.table, column.name))
-    if len(coded.values) == len(coded.codes):
-        column.table.refuse_column(
-            column.name,
-            "every row has a value of its own, so that it identifies rows and cannot tell what follows. Leave the "
-            f"column out by naming the others with {parameter('observations')}.",
-        )
-    fitted = Frequent(frequent_values(coded.values, coded.codes))
-    return fitted, fitted.encode(column)
+    Of equally frequent values the first in that order are kept, so that the order of rows does not matter.
+    """
+    counts = dict(zip(values, np.bincount(codes, minlength=len(values)).tolist(), strict=True))
+    often = [value for value in in_order(values) if counts[value] >= FEWEST_ROWS]
+    return in_order(sorted(often, key=lambda value: -counts[value])[:MOST_FREQUENT])
 
 
 def refuse_continuous(column: LogColumn, actions: Coded[Value]) -> None:

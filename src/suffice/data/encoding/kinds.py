@@ -48,10 +48,6 @@ class ColumnRequest(ABC):
         """Return whether `fit`, or `fit_rewards` for a reward column, reads all rows of a log."""
         return True
 
-    def in_pieces(self) -> ColumnRequest:
-        """Return a request that is fitted alike to all pieces of a log, if `fit` does not need all rows."""
-        return self
-
 
 class ColumnEncoder(ColumnRequest):
     """A fitted encoder, which converts the values of a column to symbols.

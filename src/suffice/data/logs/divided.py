@@ -40,8 +40,8 @@ def _refuse_pair(one: ReadReport, other: ReadReport) -> None:
             at = int(np.argmax(divided))
             raise LogError(
                 f"episode {other.ids[int(there[at])].as_py()!r} is divided between two logs: one has its steps to "
-                f"{first[at, 1]}, another those from {second[at, 0]} ({np.count_nonzero(divided):,} such episodes). Put "
-                "all rows of an episode into one file, or give different episodes different ids."
+                f"{first[at, 1]}, another those from {second[at, 0]} ({np.count_nonzero(divided):,} such episodes). "
+                "Put all rows of an episode into one file, or give different episodes different ids."
             )
 
 

@@ -141,6 +141,14 @@ class Pieces:
         for first, table, _ in self._whole(begin, end, self.read):
             yield self._opened(first, table)
 
+    def has_missing(self, name: str, how: ReadOptions) -> bool:
+        """Return whether an observation column of numbers lacks some, in any piece."""
+        if name in self.dataset.schema.names and not self.nested:
+            tables = replace(self, read=(*self._bounds(), name)).tables(0, len(self.dataset.units))
+        else:
+            tables = (flat_table(table, how)[0] for table in self.tables(0, len(self.dataset.units)))
+        return any(bool((table.numbers(name) == -np.inf).any()) for table in tables)
+
     def _opened(self, first: int, table: pa.Table) -> LogTable:
         opened = LogTable.of(table, self.dataset.name)
         place, roles = (lambda row: self.dataset.place(first + row)), roles_of(self.columns)

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from suffice.data.encoding.columns import ENDS, Columns
 from suffice.data.encoding.encoder import EncoderRequest
-from suffice.data.encoding.grouping import encode_or_group
 from suffice.data.encoding.kinds import CATEGORY, LogColumn
 from suffice.data.encoding.tables import LogTable, TooManyValuesError, flag
 from suffice.data.logs.placement import lay_out, place_rows, read_groups, read_weights
@@ -63,11 +62,8 @@ def _checks(
     for name in (columns.action, *(columns.observations or ())):
         column = LogColumn(table, name or "", max_values)
         kind = kinds.get(column.name, CATEGORY)
-        if name == columns.action:
-            yield lambda column=column, kind=kind: kind.fit(column).encode(column)  # type: ignore[misc]
-        else:
-            yield lambda column=column, kind=kind: encode_or_group(column, kind)  # type: ignore[misc]
-    reward = LogColumn(table, columns.reward or "")
+        yield lambda column=column, kind=kind: kind.fit(column).encode(column)  # type: ignore[misc]
+    reward = LogColumn(table, columns.reward or "", max_values)
     if columns.reward in kinds:
         yield lambda: kinds[reward.name].fit(reward)
     else:

@@ -18,7 +18,6 @@ from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet, Value, smallest_ui
 from suffice.data.encoding.binning import Binning
 from suffice.data.encoding.columns import KNOWN, Columns, find_columns, roles_of, text_columns
 from suffice.data.encoding.encoder import Encoded, Encoder, EncoderRequest, HasEncoder
-from suffice.data.encoding.kinds import ColumnRequest
 from suffice.data.encoding.parts import with_parts
 from suffice.data.encoding.tables import Coded, LogTable, V
 from suffice.data.ends import Ends, decide_ends, ends_of
@@ -221,10 +220,7 @@ def _read_flat(
         episodes, report = decided, replace(report, ends=ends.named(columns.action, columns.reward))
         values = {columns.action or "": encoded.action, **encoded.features}
         by_column = {name: column.values for name, column in values.items()}
-        on_values = (
-            *notes_on_values(by_column, len(rows.step), columns.action),
-            *notes_on_groups(how.encoder.by_column(columns), encoder),
-        )
+        on_values = notes_on_values(by_column, len(rows.step), columns.action)
         report = replace(report, notes=(*report.notes, *on_values, *report.lost.notes(layout.horizon)))
     if how.keyed and set(how.keyed) <= set(table.names):
         known = replace(columns, observations=how.keyed)
@@ -264,21 +260,6 @@ def notes_on_values(values: Mapping[str, Collection[Value]], rows: int, action: 
             )
         elif not words:
             yield f"column {name!r} has {len(column)} distinct numbers, each a separate symbol. Try {bins}"
-
-
-def notes_on_groups(requests: Mapping[str, ColumnRequest], encoder: Encoder) -> Iterator[str]:
-    """Yield notes on columns that were grouped although the caller did not ask for it."""
-    for name, kind in encoder.kinds.items():
-        if name in requests:
-            continue
-        bins = encoder.bins.get(name)
-        if bins is None:
-            yield f"column {name!r} has many values; those that are rare count as one"
-        else:
-            yield (
-                f"column {name!r} has many numbers, grouped into {len(kind.legend())} ranges with equally many rows. "
-                f"Other ranges: {parameter('bins', {name: 8})}"
-            )
 
 
 def _cut_reward(rows: RowPositions, layout: GridLayout, encoded: Encoded) -> CutReward:
