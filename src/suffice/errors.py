@@ -20,7 +20,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
+from pathlib import Path
 from threading import Lock
+from typing import Any
 
 LONGEST_MESSAGE = 1500  # characters
 EXACT = 2**53  # up to which a float holds every whole number
@@ -98,6 +100,33 @@ def parameter(name: str, value: object = None) -> str:
 def spelled(python: str, command: str) -> str:
     """Return the one of two texts that suits the current user: in Python, or on the command line."""
     return command if names_options() else python
+
+
+def require_type(name: str, value: object, kind: Any, needed: str) -> None:
+    """Refuse a parameter of another type; `needed` is what the message asks for, and how to get it.
+
+    Examples
+    --------
+    >>> from suffice.errors import require_type
+    >>> require_type("alphabet", 5, tuple, "an alphabet. Pass episodes.alphabet.")
+    Traceback (most recent call last):
+    suffice.errors.SettingsError: alphabet is of type int, not an alphabet. Pass episodes.alphabet.
+    """
+    if not isinstance(value, kind):
+        raise SettingsError(f"{name} is of type {type(value).__name__}, not {needed}")
+
+
+def require_path(path: object) -> Path:
+    """Return the path of a file; refuse what is neither text nor a path."""
+    if not isinstance(path, str | Path):
+        raise SettingsError(f"an object of type {type(path).__name__} is not a path. Name a file.")
+    return Path(path)
+
+
+def require_function(name: str, value: object) -> None:
+    """Refuse a parameter that cannot be called."""
+    if not callable(value):
+        raise SettingsError(f"{name} is of type {type(value).__name__}, not a function. Pass one, or leave it out.")
 
 
 def is_number(value: object) -> bool:

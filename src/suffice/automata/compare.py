@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from suffice.automata.histories import History, Symbol, show
 from suffice.automata.rdp import RDP, UNSEEN
-from suffice.errors import SettingsError
+from suffice.errors import require_type
 
 _Pair = tuple[int, int]  # a state of each automaton
 _Arrivals = dict[_Pair, tuple[_Pair, Symbol] | None]  # pair and symbol by which each pair was reached; None: the first
@@ -44,8 +44,8 @@ def compare(first: RDP, second: RDP) -> Difference | None:
     >>> print(suffice.compare(model.rdp, suffice.learn(episodes, settings=suffice.Settings(cut=0.9)).rdp).reason)
     the second merges it with (0, 0, clear) · 0 → (0, 1, enemy), the first does not
     """
-    if wrong := [each for each in (first, second) if not isinstance(each, RDP)]:
-        raise SettingsError(f"an object of type {type(wrong[0]).__name__} is not an automaton. Pass model.rdp.")
+    for name, rdp in (("first", first), ("second", second)):
+        require_type(name, rdp, RDP, "an automaton. Pass model.rdp.")
     if first.stationary != second.stationary:
         return Difference((), f"the {'first' if first.stationary else 'second'} is stationary, the other layered")
     if first.limit != second.limit:

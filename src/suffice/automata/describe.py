@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from suffice.automata.histories import LONGEST, History, show, show_ends, show_symbol
 from suffice.data.alphabet import PAD, STOP, Alphabet, Value
+from suffice.errors import require_type
 from suffice.evidence import events
 from suffice.evidence.events import Event, OutcomeAt, Pattern, Witness
 
@@ -60,6 +61,7 @@ def describe_witness(witness: Witness | None, alphabet: Alphabet) -> str:
     """
     if witness is None:
         return ""
+    require_type("witness", witness, Witness, "a witness. Pass one of model.decisions.")
     event, k1, n1, k2, n2 = witness
     text = f"{describe_event(event, alphabet)}:"
     if not isinstance(event, OutcomeAt):

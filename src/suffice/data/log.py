@@ -14,7 +14,7 @@ from suffice.data import content
 from suffice.data.episodes import Episodes, Outline, share_of
 from suffice.data.queries import EpisodesView, Query, added
 from suffice.data.threads import gather
-from suffice.errors import SettingsError, parameter
+from suffice.errors import SettingsError, parameter, require_type
 from suffice.kernels.array_types import Int64, Mask, UInt64
 
 T = TypeVar("T")
@@ -105,10 +105,7 @@ Log = Episodes | ExternalLog
 
 def require_log(episodes: object) -> None:
     """Refuse anything but a log that was read, such as the name of one."""
-    if not isinstance(episodes, Log):
-        raise SettingsError(
-            f"episodes is of type {type(episodes).__name__}, not Episodes. Read the log first: suffice.read_log(log)."
-        )
+    require_type("episodes", episodes, Log, "Episodes. Read the log first: suffice.read_log(log).")
 
 
 class Blocks(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
@@ -30,7 +31,7 @@ from suffice.domains.tasks.rotating_maze import RotatingMaze
 from suffice.domains.tasks.symbol import Symbol
 from suffice.domains.tasks.t_maze import TMaze
 from suffice.domains.tasks.two_keys import TwoKeys
-from suffice.errors import SettingsError, did_you_mean, spelled
+from suffice.errors import SettingsError, did_you_mean, require_type, spelled
 from suffice.registry import Registry
 
 __all__ = [
@@ -85,7 +86,7 @@ DOMAINS: Final = Registry(
 )
 
 
-def make(name: str, options: Mapping[str, object] = MappingProxyType({}), **keywords: object) -> Domain:
+def make(name: str | Path, options: Mapping[str, object] = MappingProxyType({}), **keywords: object) -> Domain:
     """Make a domain from its name and options, or read one from a `.POMDP` file.
 
     Parameters
@@ -116,6 +117,8 @@ def make(name: str, options: Mapping[str, object] = MappingProxyType({}), **keyw
     >>> suffice.make("corridor", {"enemy": "9/10"}, columns=3).enemy
     Fraction(9, 10)
     """
+    require_type("name", name, str | Path, "a domain. Name one, such as 't-maze', or a .POMDP file.")
+    name = str(name)
     given = {option: value for option, value in {**options, **keywords}.items() if value is not None}
     if name.lower().endswith(".pomdp"):
         if given:

@@ -11,7 +11,7 @@ import numpy as np
 from suffice.data.alphabet import DUMMY, PAD, STOP, smallest_uint
 from suffice.data.episodes import Episodes
 from suffice.domains.finite import FiniteModel, Outcomes
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, is_whole, require_type
 from suffice.kernels import rollout
 from suffice.kernels.array_types import Codes, Float
 from suffice.planning.controller import Controller
@@ -61,6 +61,12 @@ def simulate(
     """
     if not isinstance(model, FiniteModel):
         domain: Domain = Lazy("suffice.domains.registry:make").load()(model) if isinstance(model, str) else model
+        require_type(
+            "model",
+            domain,
+            Lazy("suffice.domains.domain:Domain").load(),
+            "a domain. Pass a name, or what suffice.make returns.",
+        )
         horizon = domain.default_horizon if horizon is None else horizon
         model = domain.model(horizon)
     if horizon is None:
@@ -69,6 +75,8 @@ def simulate(
         if rng < 0:
             raise SettingsError(f"rng={rng} is not a seed. Use 0 or more, or a random number generator.")
         rng = np.random.default_rng(rng)
+    if not hasattr(rng, "random"):
+        raise SettingsError(f"rng is of type {type(rng).__name__}, not a random number generator. Pass a seed.")
     chunks = list(_Roller(model, policy or model.usual, horizon).chunks(n, rng))
     action, observation, reward = (np.concatenate(part, axis=1) for part in zip(*chunks, strict=True))
     return Episodes.from_steps(model.alphabet, action, observation, reward)
@@ -95,8 +103,8 @@ class _Roller:
         self._cumulative = _running_sums(model.after)
 
     def chunks(self, n: int, rng: np.random.Generator) -> Iterator[Steps]:
-        if n < 1:
-            raise SettingsError(f"{n} episodes cannot be simulated. Use 1 or more.")
+        if not is_whole(n) or n < 1:
+            raise SettingsError(f"{n!r} episodes cannot be simulated. Use 1 or more.")
         size = max(1, CHUNK_STEPS // self._horizon)
         for begin in range(0, n, size):
             yield self._roll(min(size, n - begin), rng)

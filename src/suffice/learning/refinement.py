@@ -32,11 +32,11 @@ from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.episodes import Outline, weights
-from suffice.data.log import SMALL, Log, room_for_counts, room_for_tables
+from suffice.data.log import SMALL, Log, require_log, room_for_counts, room_for_tables
 from suffice.data.queries import EpisodesView, NoQuery, Query
 from suffice.data.threads import ANSWERS_A_THREAD
 from suffice.engines.engine import Engine, running
-from suffice.errors import MemoryLimitError, SettingsError, gigabytes, parameter
+from suffice.errors import MemoryLimitError, SettingsError, gigabytes, parameter, require_type
 from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
 from suffice.evidence.statistic import RowsInParts
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
@@ -88,6 +88,8 @@ def refine(
     >>> suffice.refine(suffice.adact_h(episodes, suffice.Settings(bound=suffice.PAPER)), episodes).rdp
     <RDP: 11 states in layers 1 1 2 2 2 2 1>
     """
+    require_type("learned", learned, Learned, "what suffice.adact_h returns. Pass that.")
+    require_log(episodes)
     if int(learned.rdp.counts[0].sum()) != episodes.total or not np.array_equal(learned.rdp.letters, episodes.letters):
         raise SettingsError("the episodes are not those that the automaton was learned from. Refine it with those.")
     memory = room_for_tables(learned.settings.memory, episodes)

@@ -31,7 +31,7 @@ from suffice.data.sampling import sample_of
 from suffice.data.streaming import MemoryBudget
 from suffice.engines.engine import EngineChoice, EngineOptions, engine_of
 from suffice.engines.tables import ENGINES, USUAL_ENGINE
-from suffice.errors import SettingsError, gigabytes, parameter
+from suffice.errors import SettingsError, gigabytes, parameter, require_function, require_type
 from suffice.evidence.bounds import Bound
 from suffice.evidence.languages import Family
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage, checkpoint_in, refuse_other_choices
@@ -250,10 +250,8 @@ def learn(
         memory=memory,
     )
     earlier = Model.load(like) if isinstance(like, str | Path) else like
-    if earlier is not None and not isinstance(earlier, Model):
-        raise SettingsError(
-            f"like is of type {type(like).__name__}, not a model. Pass what suffice.load or suffice.learn returns."
-        )
+    require_type("like", earlier, Model | None, "a model. Pass what suffice.load or suffice.learn returns.")
+    require_function("progress", progress)
     choices = options.choices(earlier)
     if earlier is not None and horizon is None:
         horizon = earlier.rdp.horizon

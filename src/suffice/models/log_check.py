@@ -23,6 +23,7 @@ from suffice.data.logs.reading import ReadOptions, read_as
 from suffice.data.memory_limit import half_of_memory
 from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget
+from suffice.errors import require_function
 from suffice.learning.adact_h import Settings
 from suffice.models.column_choice import ChosenColumns, choose_columns, columns_chosen_by
 from suffice.models.column_findings import ColumnsFound
@@ -275,6 +276,8 @@ def check(
         max_values=max_values,
         schema=schema,
     )
+    refuse_budget(seconds)
+    require_function("progress", progress)
     if isinstance(data, Episodes):
         options.refuse_for_episodes(data)
         data = data if horizon is None or horizon >= data.horizon else data.cut(horizon)

@@ -29,7 +29,7 @@ from suffice.data.episodes import Episodes
 from suffice.data.log import Log
 from suffice.data.logs.formats import all_suffixes
 from suffice.data.memory_limit import require_memory
-from suffice.errors import ModelError, SettingsError, parameter
+from suffice.errors import ModelError, SettingsError, parameter, require_path
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.events import Witness
 from suffice.files.archives import Kind, opened, write_archive
@@ -691,9 +691,10 @@ class Model:
         path
             File to write. An existing log is not replaced.
         """
-        _refuse_log_file(Path(path))
+        path = require_path(path)
+        _refuse_log_file(path)
         arrays = arrays_of(self.rdp) | columns_of(self.decisions) | arrays_of_plan(self.plan)
-        write_archive(Path(path), self.about, {"witnesses": [d.placement.witness for d in self.decisions]}, arrays)
+        write_archive(path, self.about, {"witnesses": [d.placement.witness for d in self.decisions]}, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> Model:
@@ -709,9 +710,7 @@ class Model:
         Model
             The model.
         """
-        if not isinstance(path, str | Path):
-            raise SettingsError(f"an object of type {type(path).__name__} is not a path. Name a model file.")
-        with opened(Path(path), MODEL_FILE) as archive:
+        with opened(require_path(path), MODEL_FILE) as archive:
             about = archive.header(Header)
             witnesses = archive.text("witnesses", list[Witness | None])
             require_memory(archive.nbytes, "the model")

@@ -34,7 +34,7 @@ from suffice.data.alphabet import PAD
 from suffice.data.episodes import Episodes
 from suffice.data.memory_limit import require_memory
 from suffice.data.possible_returns import PossibleReturns, reward_ranges
-from suffice.errors import LogError, spelled
+from suffice.errors import LogError, require_type, spelled
 from suffice.evidence.estimates import Estimate
 from suffice.kernels.array_types import Float, Int64
 from suffice.planning.cross_fitting import ALWAYS, MISFIT, one_of_each_group, tested_refinements
@@ -172,6 +172,9 @@ def evaluate_off_policy(
     >>> round(low, 2), round(high, 2)
     (4.9, 5.0)
     """
+    require_type("rdp", rdp, RDP, "an automaton. Pass model.rdp.")
+    require_type("plan", plan, Plan, "a plan. Pass model.plan.")
+    require_type("episodes", episodes, Episodes, "Episodes. Read the log first: suffice.read_log(log).")
     refuse_other_features(rdp, episodes)
     episodes = episodes.compact()  # a part of a log has only its own actions and rewards
     _refuse_other_rewards(rdp, episodes)

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from suffice.errors import SettingsError, alternatives, is_number, parameter
+from suffice.errors import SettingsError, alternatives, is_number, parameter, require_type
 from suffice.planning.objective import Objective, ObjectiveName
 from suffice.registry import Lazy, Registry
 
@@ -243,6 +243,7 @@ def plan_on(rdp: RDP, planning: Planning | str | None = None, tally: Tally | Non
     >>> suffice.plan_on(model.rdp, "greedy")
     <Plan: an action in 9 of 11 states, elsewhere as logged, worth 5>
     """
+    require_type("rdp", rdp, Lazy("suffice.automata.rdp:RDP").load(), "an automaton. Pass model.rdp.")
     planning = as_planning(planning)
     if planning.endless is not None and not rdp.stationary:
         raise SettingsError(

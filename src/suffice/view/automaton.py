@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.automata.rdp import BEHAVE, RDP
 from suffice.data.alphabet import PAD
-from suffice.errors import SettingsError, parameter, visible
+from suffice.errors import SettingsError, parameter, require_type, visible
 from suffice.planning.plan import Plan
 from suffice.view.arrows import Arrow
 from suffice.view.brief_labels import Usage, brief_labels
@@ -95,6 +95,8 @@ def draw_automaton(
     >>> figure = suffice.draw_automaton(model.rdp, model.own_plan, title="Corridor")
     >>> figure.savefig("corridor.svg")
     """
+    require_type("rdp", rdp, RDP, "an automaton. Pass model.rdp.")
+    require_type("plan", plan, Plan | None, "a plan. Pass model.plan.")
     if plan is not None and len(plan.actions) != rdp.n_states:
         fix = "Use model.own_plan." if rdp.stationary else "Plan on this automaton."
         raise SettingsError(f"plan: it has {len(plan.actions)} states, but the automaton has {rdp.n_states}. {fix}")

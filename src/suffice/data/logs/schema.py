@@ -17,7 +17,7 @@ import msgspec
 from suffice.data.alphabet import Alphabet, Value
 from suffice.data.encoding.tables import plain
 from suffice.data.logs.formats import no_such_file
-from suffice.errors import LogError, spelled
+from suffice.errors import LogError, require_path, require_type, spelled
 from suffice.files import json_text
 from suffice.files.atomic import replacing
 
@@ -52,11 +52,12 @@ def read_schema(path: str | Path) -> Alphabet:
     >>> suffice.read_schema("schema.json") == episodes.alphabet
     True
     """
+    file = require_path(path)
     try:
-        return _checked(json_text.read(Path(path), _Schema))
+        return _checked(json_text.read(file, _Schema))
     except OSError as error:
-        if not Path(path).exists():
-            raise LogError(no_such_file(Path(path))) from error
+        if not file.exists():
+            raise LogError(no_such_file(file)) from error
         raise LogError(f"{path}: the schema cannot be read ({error.strerror}). Name another file.") from error
     except msgspec.MsgspecError as error:
         write = spelled("suffice.write_schema", "suffice check LOG --write-schema FILE")
@@ -113,7 +114,9 @@ def write_schema(alphabet: Alphabet, path: str | Path) -> None:
     >>> again.alphabet == episodes.alphabet
     True
     """
+    file = require_path(path)
+    require_type("alphabet", alphabet, Alphabet, "an alphabet. Pass episodes.alphabet.")
     observations = _Observations(list(alphabet.features), [list(value) for value in alphabet.observations])
     schema = _Schema(list(alphabet.actions), observations, list(alphabet.rewards))
-    with replacing(Path(path)) as temporary:
+    with replacing(file) as temporary:
         temporary.write_bytes(msgspec.json.format(msgspec.json.encode(schema), indent=1) + b"\n")

@@ -19,7 +19,7 @@ from suffice.data.encoding.tables import plain
 from suffice.data.episodes import Episodes
 from suffice.data.logs.formats import LogFormat, format_to_write
 from suffice.data.logs.limits import is_packed
-from suffice.errors import LogError
+from suffice.errors import LogError, require_path
 from suffice.files.atomic import replacing
 from suffice.kernels.array_types import Int64
 
@@ -44,7 +44,7 @@ def write_log(episodes: Episodes | Iterable[Episodes], path: str | Path) -> None
     >>> suffice.read_log("same.csv")
     <Episodes: 300 of up to 5 decisions, 20 distinct steps>
     """
-    path = Path(path)
+    path = require_path(path)
     log_format = format_to_write(path)
     with replacing(path) as temporary:
         compression = "gzip" if is_packed(path) else None

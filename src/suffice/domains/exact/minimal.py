@@ -28,7 +28,7 @@ from suffice.automata.rdp import RDP, UNSEEN
 from suffice.data.alphabet import DUMMY, PAD, STOP, Alphabet
 from suffice.data.listing import layer_sizes
 from suffice.domains.finite import FiniteModel, Outcomes
-from suffice.errors import SettingsError, SufficeError, parameter
+from suffice.errors import SettingsError, SufficeError, parameter, require_type
 from suffice.kernels.array_types import Array, Int64
 from suffice.planning.controller import Controller
 
@@ -236,6 +236,7 @@ def minimal_rdp(model: FiniteModel, horizon: int, policy: Controller | None = No
     >>> suffice.minimal_rdp(suffice.make("t-maze").model(5), 5)
     <Minimal: 20 states in layers 1 2 3 4 5 4 1>
     """
+    require_type("model", model, FiniteModel, "a finite model. Pass one such as suffice.make('t-maze').model(5).")
     model.refuse_beyond(horizon)
     policy = policy or model.usual
     if policy.alphabet != model.alphabet:

@@ -19,6 +19,7 @@ from suffice.domains.exact.minimal import TOLERANCE, Minimal, minimal_rdp
 from suffice.domains.exact.samples import candidates, coverage, likely, most, sufficient
 from suffice.domains.exact.values import Evaluation, best_plan, concentrability, exact_value
 from suffice.domains.finite import FiniteModel
+from suffice.errors import require_type
 from suffice.evidence.bounds import BOUNDS, Bound
 from suffice.evidence.languages import Family
 from suffice.planning.controller import Controller
@@ -79,6 +80,7 @@ def truth_of(model: FiniteModel, horizon: int, policy: Controller | None = None)
     >>> suffice.truth_of(suffice.make("t-maze").model(5), 5).concentrability
     Fraction(1024, 1)
     """
+    require_type("model", model, FiniteModel, "a finite model. Pass one such as suffice.make('t-maze').model(5).")
     policy = policy or model.usual
     minimal = minimal_rdp(model, horizon, policy)
     plan = best_plan(minimal)

@@ -12,7 +12,7 @@ import numpy as np
 
 from suffice.domains.exact.minimal import Minimal
 from suffice.domains.finite import ENDED, FiniteModel
-from suffice.errors import SettingsError
+from suffice.errors import SettingsError, require_type
 from suffice.kernels.array_types import Array, Int64
 from suffice.planning.controller import Controller
 
@@ -127,6 +127,10 @@ def exact_value(model: FiniteModel, policy: Controller, horizon: int) -> Evaluat
     >>> suffice.exact_value(finite, plan, 5).mean_return, suffice.exact_value(finite, finite.usual, 5).mean_return
     (Fraction(5, 1), Fraction(5, 2))
     """
+    require_type("model", model, FiniteModel, "a finite model. Pass one such as suffice.make('t-maze').model(5).")
+    require_type(
+        "policy", policy, Controller, "a controller. Pass model.usual of the finite model, or one of your own."
+    )
     model.refuse_beyond(horizon)
     if policy.alphabet != model.alphabet:
         raise SettingsError("the policy has another alphabet than the model. Construct it with model.alphabet.")

@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from suffice.data.alphabet import unboxed
-from suffice.errors import LogError, SettingsError, is_whole, parameter
+from suffice.errors import LogError, SettingsError, is_whole, parameter, require_type
 from suffice.models.model import Model
 from suffice.planning.policy import Policy
 
@@ -43,8 +43,7 @@ def _refuse_name(env: Any) -> None:
 
 
 def require_policy(policy: Any) -> None:
-    if not isinstance(policy, Policy):
-        raise SettingsError(f"policy is of type {type(policy).__name__}, not a policy. Pass model.policy().")
+    require_type("policy", policy, Policy, "a policy. Pass model.policy().")
 
 
 def require_model(model: Any) -> None:
