@@ -43,7 +43,12 @@ def prefer_all(log: ColumnarLog, selected: Sequence[Feature], settings: Settings
     size = len(everything.alphabet.observations)
     if size > MOST_OBSERVATIONS or np.count_nonzero(log.decides) < FEWEST_DECISIONS * size:
         return False
-    gain, error = _gain(log, selected, everything, settings)
+    gain, error = held_out_gain(log, selected, everything, settings)
+    return all_are_better(selected, gain, error)
+
+
+def all_are_better(selected: Sequence[Feature], gain: float, error: float) -> bool:
+    """Return whether a held-out gain of all columns over the selected ones suffices to keep all."""
     return gain > (BETTER if selected else NOT_WORSE) * error
 
 
@@ -52,8 +57,13 @@ def prefer_selected(log: ColumnarLog, selected: Sequence[Feature], settings: Set
     everything = _everything(log)
     if everything is None or not can_compare(log) or len(selected) == len(log.columns):
         return False
-    gain, error = _gain(log, selected, everything, settings)
-    return gain < -BETTER * error and (bool(selected) or gain * log.n < -LEAST_BITS)
+    gain, error = held_out_gain(log, selected, everything, settings)
+    return selected_are_better(selected, gain, error, log.n)
+
+
+def selected_are_better(selected: Sequence[Feature], gain: float, error: float, episodes: int) -> bool:
+    """Return whether a held-out loss of all columns suffices to leave some out of a log with very few observations."""
+    return gain < -BETTER * error and (bool(selected) or gain * episodes < -LEAST_BITS)
 
 
 def can_compare(log: ColumnarLog) -> bool:
@@ -77,7 +87,7 @@ def _everything(log: ColumnarLog) -> Episodes | None:
         return None
 
 
-def _gain(
+def held_out_gain(
     log: ColumnarLog, selected: Sequence[Feature], everything: Episodes, settings: Settings
 ) -> tuple[float, float]:
     """Return by how many bits per episode rewards are predicted better with all columns, and the standard error."""
