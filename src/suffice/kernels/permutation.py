@@ -8,81 +8,96 @@ ways to entries with as many steps left are equally likely. Theory: docs/theory.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from suffice.kernels.array_types import Int32, Int64
 from suffice.kernels.jit import jit, jit_unless_rare
 
 ROUNDING_ERROR = 1e-9  # statistics that differ by less are equal
 
 
+class Followed(NamedTuple):
+    """An automaton with cells for the outcomes of its states, and the tables of these cells."""
+
+    tau: Int32  # [Q, Y] without gaps
+    cells: Int32  # [Q, X, 3]
+    table_of: Int64  # [D] −1: not counted
+
+
+@jit
+def _follow(followed, steps, e, u, seen, found):
+    """Write the cells of the outcomes after step u of episode e to `found`, and return their number.
+
+    They end where the state after step u, the first of `found`, is entered again. Of each table only the first outcome
+    counts; `seen` is False for all tables before and after.
+    """
+    tau, cells, table_of = followed
+    q, n = found[0], 0
+    here = q
+    for v in range(u + 1, steps.last[e] + 1):
+        x = steps.word[e, v]
+        for part in range(1, 3):  # reward and observation
+            cell = cells[here, x, part]
+            if cell >= 0 and table_of[cell] >= 0 and not seen[table_of[cell]]:
+                seen[table_of[cell]] = True
+                found[n] = cell
+                n += 1
+        before, here = here, tau[here, steps.symbol_of[x]]
+        if here == q and before != q:
+            break
+    for i in range(n):
+        seen[table_of[found[i]]] = False
+    return n
+
+
 @jit_unless_rare
-def count_entries(tau, steps, edge_of, cells, table_of, rows):
+def count_entries(followed, steps, edge_of, rows):
     """Count [E, D] the outcomes after entries of states, by the transition of the entry; return the entries [E].
 
     `edge_of` [Q, Y] is −1 for transitions that are not counted. The first use of a transition by an episode counts, and
-    its outcomes up to the next entry of the same state; transitions from a state to itself do not count. Of each
-    table `table_of` [D] (−1: not counted) only the first outcome counts.
+    its outcomes up to the next entry of the same state; transitions from a state to itself do not count.
     """
-    word, last, symbol_of = steps.word, steps.last, steps.symbol_of
     used, total = np.full(rows.shape[0], -1, np.int64), np.zeros(rows.shape[0], np.int64)
-    met, entry = np.full(table_of.max() + 1, -1, np.int64), 0
-    for e in range(word.shape[0]):
+    seen, found = np.zeros(rows.shape[1] + 1, np.bool_), np.zeros(2 * steps.word.shape[1] + 1, np.int64)
+    for e in range(steps.word.shape[0]):
         q = 0
-        for u in range(last[e]):
-            y = symbol_of[word[e, u]]
-            edge, before, q = edge_of[q, y], q, tau[q, y]
+        for u in range(steps.last[e]):
+            y = steps.symbol_of[steps.word[e, u]]
+            edge, before, q = edge_of[q, y], q, followed.tau[q, y]
             if edge < 0 or before == q or used[edge] == e:
                 continue
-            used[edge] = e
+            used[edge], found[0] = e, q
             total[edge] += 1
-            entry += 1
-            here = q
-            for v in range(u + 1, last[e] + 1):
-                x = word[e, v]
-                for part in range(1, 3):  # reward and observation
-                    cell = cells[here, x, part]
-                    if cell >= 0 and table_of[cell] >= 0 and met[table_of[cell]] != entry:
-                        met[table_of[cell]] = entry
-                        rows[edge, cell] += 1
-                before, here = here, tau[here, symbol_of[x]]
-                if here == q and before != q:
-                    break
+            for i in range(_follow(followed, steps, e, u, seen, found)):
+                rows[edge, found[i]] += 1
     return total
 
 
 @jit_unless_rare
-def list_entries(tau, steps, target, way_of, cells, table_of, number):
+def list_entries(followed, steps, way_of, number):
     """List the entries of a state that `count_entries` counts: way and steps left [V], and the cells of its outcomes.
 
-    `number` [D] is the place of a cell among those that are listed, or −1. Cells are listed by ranges [V+1].
+    `way_of` [Q, Y] is −1 for other transitions. `number` [D] is the place of a cell among those that are listed, or −1.
+    Cells are listed by ranges [V+1].
     """
-    word, last, symbol_of = steps.word, steps.last, steps.symbol_of
     ways, left, limits, met = [0], [0], [0], [0]  # the first of each only has the type
-    listed, seen, entry = np.full(way_of.max() + 1, -1, np.int64), np.full(table_of.max() + 1, -1, np.int64), 0
-    for e in range(word.shape[0]):
+    used = np.full(way_of.max() + 1, -1, np.int64)
+    seen, found = np.zeros(number.size + 1, np.bool_), np.zeros(2 * steps.word.shape[1] + 1, np.int64)
+    for e in range(steps.word.shape[0]):
         q = 0
-        for u in range(last[e]):
-            y = symbol_of[word[e, u]]
-            way, before, q = way_of[q, y], q, tau[q, y]
-            if way < 0 or before == q or listed[way] == e:
+        for u in range(steps.last[e]):
+            y = steps.symbol_of[steps.word[e, u]]
+            way, before, q = way_of[q, y], q, followed.tau[q, y]
+            if way < 0 or before == q or used[way] == e:
                 continue
-            listed[way] = e
-            entry += 1
-            here = q
-            for v in range(u + 1, last[e] + 1):
-                x = word[e, v]
-                for part in range(1, 3):
-                    cell = cells[here, x, part]
-                    if cell >= 0 and table_of[cell] >= 0 and seen[table_of[cell]] != entry:
-                        seen[table_of[cell]] = entry
-                        if number[cell] >= 0:
-                            met.append(number[cell])
-                before, here = here, tau[here, symbol_of[x]]
-                if here == target and before != target:
-                    break
+            used[way], found[0] = e, q
+            for i in range(_follow(followed, steps, e, u, seen, found)):
+                if number[found[i]] >= 0:
+                    met.append(number[found[i]])
             ways.append(way)
-            left.append(last[e] - u - 1)
+            left.append(steps.last[e] - u - 1)
             limits.append(len(met) - 1)
     return np.array(ways[1:]), np.array(left[1:]), np.array(limits), np.array(met[1:])
 

@@ -12,10 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suffice.kernels.array_types import Float, Int64, Mask
+from suffice.kernels.array_types import Float, Int32, Int64, Mask
 from suffice.kernels.evidence import evaluate, ln_mean, results_for
 from suffice.kernels.jit import jit_unless_rare
 from suffice.kernels.stationary import side_of
+
+
+class Counted(NamedTuple):
+    """An automaton, which of its transitions are counted, and in which cells."""
+
+    tau: Int32  # [Q, Y] without gaps
+    edge_of: Int32  # [Q, Y] −1: not counted
+    cells: Int32  # [Q, X, 3]
 
 
 class UseCounts(NamedTuple):
@@ -51,11 +59,12 @@ def episodes_using(tau, steps):
 
 
 @jit_unless_rare
-def count_uses(tau, steps, episodes, sign, again, edge_of, cells, counts):
-    """Add what followed transitions in some episodes, or with sign −1 subtract it; `edge_of` [Q, Y] −1: not counted.
+def count_uses(counted, steps, episodes, sign, again, counts):
+    """Add what followed transitions in some episodes, or with sign −1 subtract it.
 
     Only `again`, when something was counted before, it is added to the sums for states, too.
     """
+    tau, edge_of, cells = counted
     word, last, weight, symbol_of = steps.word, steps.last, steps.weight, steps.symbol_of
     rows, states, total, met = counts.rows, counts.states, counts.total, counts.met
     used, visited = np.full(total.size, -1, np.int64), np.full(tau.shape[0], -1, np.int64)

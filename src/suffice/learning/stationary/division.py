@@ -17,8 +17,9 @@ from suffice.automata.rdp import UNSEEN
 from suffice.kernels import permutation
 from suffice.kernels.array_types import Int32
 from suffice.kernels.evidence import DEPTH
+from suffice.kernels.permutation import Followed
 from suffice.learning.merging import Placement
-from suffice.learning.stationary.homogeneity import Followed, Ways
+from suffice.learning.stationary.homogeneity import Ways
 from suffice.learning.stationary.labels import CHOICE, PointerLog, tables_of
 from suffice.learning.stationary.pointers import Choice, Edge
 from suffice.learning.stationary.reference import AIC, completed, description
@@ -26,6 +27,7 @@ from suffice.learning.stationary.rounds import FoundRound
 from suffice.learning.stationary.settling import settle
 from suffice.learning.stationary.verification import (
     MOST_BYTES,
+    Known,
     Levels,
     confirm,
     evidence_of_transitions,
@@ -35,6 +37,7 @@ from suffice.learning.stationary.verification import (
 )
 
 MOST_PASSES = 64  # in which states are divided
+SEED = 3  # of the random assignments, the same for each state
 
 
 class _Division(NamedTuple):
@@ -48,7 +51,8 @@ class _Division(NamedTuple):
 
 def verify(steps: PointerLog, found: FoundRound, levels: Levels) -> FoundRound:
     """Separate what tests of transitions and of states decide on all episodes."""
-    found, tested = confirm(steps, found, levels), dict[int, bytes]()
+    known, tested = Known(), dict[int, bytes]()
+    found = confirm(steps, found, levels, known)
     for _ in range(MOST_PASSES if levels.exchangeable else 0):
         tests = list(found.outcome.tests)
         divisions = _divisions(steps, found.tau, levels, tests, tested)
@@ -57,7 +61,7 @@ def verify(steps: PointerLog, found: FoundRound, levels: Levels) -> FoundRound:
             break
         for division in divisions:
             found = _divided(steps, found, division)
-        found = confirm(steps, found, levels)
+        found = confirm(steps, found, levels, known)
     return found
 
 
@@ -72,7 +76,7 @@ def _divisions(
             continue
         tests.append(delta)
         tested[target] = ways.edges.tobytes()
-        if (p := ways.p_value(steps, followed, delta)) > delta:
+        if (p := ways.p_value(steps, followed, delta, np.random.default_rng(SEED))) > delta:
             continue
         few = np.flatnonzero(ways.smaller_part())
         few = few[np.argsort(-ways.n[few], kind="stable")]
@@ -124,7 +128,7 @@ def ways_to_states(steps: PointerLog, tau: Int32) -> Iterator[tuple[int, Ways, F
     for part in parts_of(targets, max(1, MOST_BYTES // (8 * max(width, 1)))):
         edge_of, rows = np.full(tau.shape, UNSEEN, np.int32), np.zeros((len(edges[part]), width), np.int64)
         edge_of[tuple(edges[part].T)] = np.arange(len(edges[part]))
-        n = permutation.count_entries(whole, steps.walked, edge_of, followed.cells, followed.table_of, rows)
+        n = permutation.count_entries(followed, steps.walked, edge_of, rows)
         for target in np.unique(targets[part]).tolist():
             here = targets[part] == target
             yield target, Ways.of(edges[part][here], n[here], rows[here], tables.begin), followed

@@ -2,22 +2,23 @@
 
 Verification compares each transition by itself with the other ways to its target, by e-values, which are far below
 1/p where few episodes decide. This test asks about a state as a whole, so the evidence of all its ways counts together,
-and it computes p-values: if the state is one state, then in each table of a later label and action all assignments of
-ways to outcomes are equally likely. A state that is not one is divided in two parts that differ most.
+and it computes p-values: if the state is one state, then all assignments of ways to its entries with as many steps left
+are equally likely, each entry with all that follows it. A state that is not one is divided in two parts that differ
+most.
 Theory: docs/theory.md, section 8.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice.kernels import permutation
-from suffice.kernels.array_types import Float, Int32, Int64
+from suffice.kernels.array_types import Float, Int64
+from suffice.kernels.permutation import Followed
 from suffice.learning.refinement import EQUAL
 from suffice.learning.stationary.labels import PointerLog
 from suffice.learning.stationary.pointers import FEWEST_COMPARED
@@ -28,15 +29,6 @@ EVALUATIONS = 16  # of the evidence of each way, about, until the best division 
 MOST_WAYS = 16  # to a state; the most frequent ones are compared
 PROMISING = 2.0  # p-values of smaller statistics are too large to compute them
 AT_ONCE = 1 << 20  # random numbers
-SEED = 3  # of the random assignments
-
-
-class Followed(NamedTuple):
-    """An automaton with cells for the outcomes of its states, and the tables of these cells."""
-
-    tau: Int32  # [Q, Y] without gaps
-    cells: Int32  # [Q, X, 3]
-    table_of: Int64  # [D] −1 for choices of actions
 
 
 class Ways(NamedTuple):
@@ -53,12 +45,12 @@ class Ways(NamedTuple):
         """Select transitions of enough episodes, and tables with several outcomes, from counts [K, D]."""
         often = np.argsort(-n, kind="stable")[:MOST_WAYS]
         often = np.sort(often[n[often] >= FEWEST_COMPARED])
-        seen = np.asarray(rows[often].any(axis=0))
-        cells = [a + np.flatnonzero(seen[a:b]) for a, b in pairwise(begin.tolist())]
-        cells = [part for part in cells if len(part) > 1]
-        limits = np.concatenate([[0], np.cumsum([len(part) for part in cells])]).astype(np.int64)
-        chosen, number = np.concatenate([np.zeros(0, np.int64), *cells]), np.full(rows.shape[1], -1, np.int64)
+        table_of = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        seen = np.flatnonzero(rows[often].any(axis=0))
+        sizes = np.bincount(table_of[seen], minlength=len(begin) - 1)
+        chosen, number = seen[sizes[table_of[seen]] > 1], np.full(rows.shape[1], -1, np.int64)
         number[chosen] = np.arange(len(chosen))
+        limits = np.concatenate([[0], np.cumsum(sizes[sizes > 1])]).astype(np.int64)
         return cls(edges[often], n[often], rows[often][:, chosen], limits, number)
 
     def affordable(self, delta: float) -> bool:
@@ -66,23 +58,20 @@ class Ways(NamedTuple):
         work = int(self.counts.sum()) + EVALUATIONS * self.counts.size
         return len(self.edges) > 1 and self.counts.shape[1] > 0 and work * EXCEEDING <= delta * MOST_WORK
 
-    def p_value(self, steps: PointerLog, followed: Followed, delta: float) -> float:
+    def p_value(self, steps: PointerLog, followed: Followed, delta: float, rng: np.random.Generator) -> float:
         """Return the p-value of the best division; 1 if it is above δ."""
         observed, _ = permutation.divide(self.counts, self._tables())
         if observed < PROMISING:
             return 1.0
         way_of = np.full(followed.tau.shape, -1, np.int64)
         way_of[tuple(self.edges.T)] = np.arange(len(self.edges))
-        target, (tau, cells, table_of) = int(followed.tau[tuple(self.edges[0])]), followed
-        ways, left, limits, met = permutation.list_entries(
-            tau, steps.walked, target, way_of, cells, table_of, self.number
-        )
+        ways, left, limits, met = permutation.list_entries(followed, steps.walked, way_of, self.number)
         strata, stratum = np.unique(left, return_inverse=True)
         sizes = np.zeros((len(strata), len(self.edges)), np.int64)
         np.add.at(sizes, (stratum, ways), 1)
         vary = np.diff(limits) > 0
         entries = stratum[vary], np.concatenate([[0], limits[1:][vary]]), met
-        draws, found, done, rng = math.ceil(EXCEEDING / delta) - 1, 0, 0, np.random.default_rng(SEED)
+        draws, found, done = math.ceil(EXCEEDING / delta) - 1, 0, 0
         while done < draws and found < EXCEEDING:
             size = min(draws - done, max(16, done), max(1, AT_ONCE // len(entries[0])))
             drawn = rng.random((size, len(entries[0])))

@@ -19,6 +19,16 @@ from suffice.learning.stationary.pointers import Edge
 from suffice.learning.stationary.reference import completed
 
 
+def bytes_of_uses(n: int, states: int, width: int) -> int:
+    """Return the size of the counts and the evidence of n transitions."""
+    return n * (3 * 8 * width + states * (4 * 8 * len(EQUAL) + 2) + 8)
+
+
+def bytes_of_states(states: int, width: int) -> int:
+    """Return the size of the counts of states."""
+    return 2 * 8 * states * width
+
+
 class Uses:
     """What followed some transitions of an automaton, in all episodes."""
 
@@ -76,9 +86,8 @@ class Uses:
         stale[: len(self._target)][np.isin(self._target, [before, new])] = True
 
     def _count(self, episodes: Int64, sign: int, again: bool = True) -> None:
-        verification.count_uses(
-            self._whole, self._steps.walked, episodes, sign, again, self._edge_of, self._cells, self._counts
-        )
+        counted = verification.Counted(self._whole, self._edge_of, self._cells)
+        verification.count_uses(counted, self._steps.walked, episodes, sign, again, self._counts)
 
     def _users(self, edge: Edge) -> Int64:
         """Return the episodes that use a transition."""

@@ -25,7 +25,7 @@ from suffice.learning.stationary.pointers import FEWEST_COMPARED, SPECIAL, Choic
 from suffice.learning.stationary.reference import completed
 from suffice.learning.stationary.rounds import FoundRound
 from suffice.learning.stationary.settling import settle
-from suffice.learning.stationary.uses import Uses
+from suffice.learning.stationary.uses import Uses, bytes_of_states, bytes_of_uses
 
 MOST_SPLITS = 64  # transitions that get a state of their own
 SPLITS_AT_ONCE = 16  # splits before everything is counted again
@@ -41,6 +41,9 @@ class Levels:
     exchangeable: bool = True  # episodes are independent, and each counts once
 
 
+Known = dict[tuple[float, ...], float]  # level of each test, by its transition, target, episodes and evidence
+
+
 class _Decided(NamedTuple):
     """A transition that is distinct from the other ways to its target."""
 
@@ -50,12 +53,15 @@ class _Decided(NamedTuple):
     threshold: float
 
 
-def confirm(steps: PointerLog, found: FoundRound, levels: Levels) -> FoundRound:
-    """Give transitions that are distinct from their target a state of their own, until there are none."""
+def confirm(steps: PointerLog, found: FoundRound, levels: Levels, known: Known) -> FoundRound:
+    """Give transitions that are distinct from their target a state of their own, until there are none.
+
+    A test is repeated after each split, and counts once as long as the split leaves its samples as they were.
+    """
     growing, outcome, split = Growing(steps, found.tau.copy()), found.outcome, {}  # type: Growing, RoundResult, dict[Edge, Choice]
     tests = list(outcome.tests)
     for _ in range(MOST_SPLITS):
-        decided = _decided(*growing.evidence(), levels, tests)
+        decided = _decided(growing, levels, tests, known)
         if not decided:
             break
         edge, n, evidence, threshold = max(decided, key=lambda d: d.evidence - d.threshold)
@@ -96,14 +102,20 @@ def extend(
     )
 
 
-def _decided(edges: Int64, n: Int64, evidence: Float, levels: Levels, tests: list[float]) -> list[_Decided]:
-    """Return the transitions that are distinct from their target, and add the levels of all tests to `tests`."""
+def _decided(growing: Growing, levels: Levels, tests: list[float], known: Known) -> list[_Decided]:
+    """Return the transitions that are distinct from their target, and add the levels of new tests to `tests`."""
     found = []
-    for edge, size, ln_e in zip(edges.tolist(), n.tolist(), evidence.tolist(), strict=True):
-        if size >= max(FEWEST_COMPARED, levels.least):
-            tests.append(levels.level(len(tests)))
-            if ln_e >= -math.log(tests[-1]):
-                found.append(_Decided((edge[0], edge[1]), size, ln_e, -math.log(tests[-1])))
+    edges, n, evidence = growing.evidence()
+    targets = growing.tau[tuple(edges.T)].tolist()
+    for (q, y), target, size, ln_e in zip(edges.tolist(), targets, n.tolist(), evidence.tolist(), strict=True):
+        if size < max(FEWEST_COMPARED, levels.least):
+            continue
+        test = (q, y, target, size, round(ln_e, 6))  # the same samples have the same evidence, up to rounding errors
+        if test not in known:
+            known[test] = levels.level(len(tests))
+            tests.append(known[test])
+        if ln_e >= -math.log(known[test]):
+            found.append(_Decided((q, y), size, ln_e, -math.log(known[test])))
     return found
 
 
@@ -137,7 +149,8 @@ class Growing:
             numbers = self._uses.numbers(edges)
             return edges, self._uses.n[numbers], self._uses.evidence()[numbers]
         tables, counts, evidence = self._tables(), [np.zeros(0, np.int64)], [np.zeros(0)]
-        for part in parts_of(self.tau[tuple(edges.T)], max(1, MOST_BYTES // (24 * max(int(tables.begin[-1]), 1)))):
+        most = max(1, MOST_BYTES // bytes_of_uses(1, len(self.tau), int(tables.begin[-1])))
+        for part in parts_of(self.tau[tuple(edges.T)], most):
             uses = Uses(self._steps, self.tau, edges[part], tables)
             counts.append(uses.n)
             evidence.append(uses.evidence())
@@ -147,9 +160,10 @@ class Growing:
         """Count what followed all transitions, if the counts fit into memory."""
         edges, tables = np.argwhere((self.tau >= SPECIAL) & ~self._steps.ends()), self._tables()
         leaving = int(np.bincount(edges[:, 0]).max(initial=0))  # a split adds as many transitions
-        rows, width = len(edges) + SPLITS_AT_ONCE * leaving, tables.widest(SPLITS_AT_ONCE)
-        fits = 24 * rows * width <= MOST_BYTES
-        return Uses(self._steps, self.tau, edges, tables, SPLITS_AT_ONCE) if fits else None
+        n, states = len(edges) + SPLITS_AT_ONCE * leaving, len(self.tau) + SPLITS_AT_ONCE
+        width = tables.widest(SPLITS_AT_ONCE)
+        needed = bytes_of_uses(n, states, width) + bytes_of_states(states, width)
+        return Uses(self._steps, self.tau, edges, tables, SPLITS_AT_ONCE) if needed <= MOST_BYTES else None
 
     def _tables(self) -> CountTables:
         return tables_of(self._steps, completed(self.tau))
