@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import suffice
@@ -15,6 +16,7 @@ from suffice.data.encoding.grouping import MOST_FREQUENT, OTHERS, Frequent, freq
 from suffice.data.episodes import Episodes
 from suffice.data.logs.reading import read_log
 from suffice.errors import LogError
+from suffice.models.model_data import model_dict
 
 
 def log_of(n: int = 2000, **columns: Any) -> dict[str, Any]:
@@ -36,6 +38,22 @@ def test_read_log_gives_missing_values_a_symbol_of_their_own(nothing: Any) -> No
     assert [observation[0] for observation in episodes.alphabet.observations] == [values[0], "missing"]
     assert encoder_of(episodes).encode_observation({"o": nothing}) == ("missing",)
     assert encoder_of(episodes).encode_observation((None,)) == ("missing",)
+
+
+def test_policies_take_missing_values_of_pandas() -> None:
+    log = log_of(o=["a", None] * 1000)
+    model = suffice.learn(log, observations="o")
+    for nothing in (None, "", math.nan, pd.NA, pd.NaT, np.datetime64("NaT")):
+        policy = model.policy()
+        policy.reset()
+        policy.act({"o": nothing})
+        assert policy.fallbacks == 0, nothing
+
+
+def test_json_shows_cuts_without_the_edge_of_missing_values() -> None:
+    log = log_of(o=np.where(np.arange(2000) % 10 == 0, np.nan, np.linspace(0, 1, 2000)))
+    model = suffice.learn(log, bins={"o": [0.5]})
+    assert model_dict(model)["bins"] == {"o": [0.5]}
 
 
 @pytest.mark.parametrize("bins", [4, [0.25, 0.5, 0.75], "4:width"])

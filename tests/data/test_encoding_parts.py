@@ -35,7 +35,10 @@ def test_parts_of_columns_and_of_values_agree_with_pandas(part: str, form: str) 
     assert found == [*(expected(stamp, part) for stamp in TIMES), None]
     assert [part_of_value(value, part) for value in texts] == found[:-1]
     assert [part_of_value(value.to_pydatetime(), part) for value in TIMES] == found[:-1]
-    assert part_of_value("soon", part) is None and part_of_value(None, part) is None
+    assert part_of_value(None, part) is None and part_of_value("", part) is None
+    for text in ("soon", "30.5.2026", 7):
+        with pytest.raises(LogError, match="it is not a date such as 2026-05-30"):
+            part_of_value(text, part)
 
 
 def weekend_log(n: int = 1500) -> pd.DataFrame:

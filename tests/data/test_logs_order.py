@@ -46,6 +46,13 @@ def test_read_log_orders_rows_by_any_column(steps: Any, shuffled: bool) -> None:
     assert read_log(log).digest() == read_log(LOG).digest()
 
 
+@pytest.mark.parametrize("text", [False, True])
+def test_read_log_orders_rows_by_nanoseconds(text: bool) -> None:
+    steps: Any = [f"2026-05-30 10:07:00.00000000{i}" for i in (1, 3, 5, 2, 4)]
+    log = LOG | {"step": steps if text else pd.to_datetime(steps).as_unit("ns")}
+    assert read_log(pd.DataFrame(log).sample(frac=1, random_state=3)).digest() == read_log(LOG).digest()
+
+
 def test_read_log_agrees_with_sorting_on_random_steps() -> None:
     rng = np.random.default_rng(5)
     for _ in range(20):
@@ -80,6 +87,7 @@ def test_microseconds_of_dates_and_times_agree_with_pandas() -> None:
         assert microseconds_of(text) == stamp.value // 1000
         assert microseconds_of(stamp.to_pydatetime()) == stamp.value // 1000
     assert microseconds_of("1970-01-02") == DAY
+    assert microseconds_of("1970-01-02 00:00:00.000001999") == DAY + 1
     assert microseconds_of("30.5.2026") is None and microseconds_of(7) is None and microseconds_of("2026-13-01") is None
 
 

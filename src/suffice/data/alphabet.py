@@ -18,6 +18,7 @@ Value = bool | int | float | str
 
 DUMMY, PAD = 0, 1  # action codes; the logged actions follow
 STOP = 0  # observation code of o_⊥; the logged observations follow
+NOTHING = ("NAType", "NaTType")  # types of missing values in pandas
 MISSING = "missing"  # the symbol of a missing value in a column of categories
 PADDING = "pad"  # the action of PAD in texts and tables; no logged action has this name
 MAX_LETTERS = 1 << 20  # more distinct steps than this indicate a real-valued column
@@ -43,11 +44,16 @@ def plain(value: Value) -> Value:
 
 
 def unboxed(value: Any) -> Any:
-    """Convert a NumPy scalar to a Python value; float32 by its shortest decimal: 0.1, not 0.10000000149011612."""
+    """Convert a NumPy scalar to a Python value, and a missing one to None.
+
+    float32 is converted by its shortest decimal: 0.1, not 0.10000000149011612.
+    """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, np.floating) and value.dtype.itemsize < 8:
         return float(str(value))
+    if type(value).__name__ in NOTHING or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value)):
+        return None
     return value.item() if isinstance(value, np.generic) else value
 
 

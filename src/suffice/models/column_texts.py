@@ -38,10 +38,11 @@ def columns_text(about: Header) -> str:
     listed = _listed_columns(observed, edges, found)
     role_of = {about.encoder.roles.get(role, role): role for role in ("action", "reward")}
     binned = [name for name in about.encoder.kinds if name not in observed]
-    roles = [f"{role_of.get(name, 'column')} {name} ({_bins_text(edges.get(name) or ())})" for name in binned]
+    shown = {name: name if name in ("action", "reward") else f"{role_of.get(name, 'column')} {name}" for name in binned}
+    roles = [f"{shown[name]} ({_bins_text(edges.get(name) or ())})" for name in binned]
     others = len(ignored_columns(about))
     if not found:
-        text = ", ".join([*listed, *roles])
+        text = "; ".join(filter(None, [", ".join(listed), *roles]))
         return f"{text or 'none'}; {others} others are not used" if others else text
     return "; ".join([_matter_text(listed, len(observed), others, found), *roles])
 

@@ -137,7 +137,7 @@ class LogCheck:
             Plain values: numbers, texts, lists and dicts.
         """
         found: dict[str, Any] = {name: getattr(self.report, name) for name in REPORTED}
-        found["bins"] = {name: list(binned.edges) for name, binned in self.report.bins.items()}
+        found["bins"] = {name: list(binned.cuts) for name, binned in self.report.bins.items()}
         if self.weighted:
             found["total"] = self.n_episodes
         return found | {

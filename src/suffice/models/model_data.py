@@ -42,7 +42,7 @@ def model_dict(model: Model, seconds: float | None = None, peak_bytes: int | Non
         "horizon": model.rdp.horizon,
         "stationary": model.rdp.stationary,
         **{name: getattr(about, name) for name in HEADER_KEYS},
-        "bins": {name: list(bins.edges) for name, bins in model.bins.items()},
+        "bins": {name: list(bins.cuts) for name, bins in model.bins.items()},
         **info_json(about),
         "seconds": seconds,
         "bytes": peak_bytes,

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from suffice.data.alphabet import Value
-from suffice.data.encoding.tables import LogTable
+from suffice.data.encoding.tables import LogTable, is_missing
 from suffice.data.encoding.times import DAY, microseconds, microseconds_of
+from suffice.errors import LogError
 from suffice.kernels.array_types import Array, Float, Int64
 
 PARTS = ("year", "month", "day", "weekday", "hour")
@@ -66,10 +67,11 @@ def with_parts(table: LogTable, names: Collection[str]) -> LogTable:
 
 
 def part_of_value(value: Any, part: str) -> Value | None:
-    """Return a part of one date or time; None if it is missing or something else."""
-    found = microseconds_of(value)
-    if found is None:
+    """Return a part of one date or time; None if it is missing. Something else is refused."""
+    if is_missing(value):
         return None
+    if (found := microseconds_of(value)) is None:
+        raise LogError(f"{value!r:.60} has no {part}: it is not a date such as 2026-05-30 10:07. Convert it.")
     result: Value = _part(np.array([found]), part)[0].item()
     return WEEKDAYS[int(result)] if part == "weekday" else result
 

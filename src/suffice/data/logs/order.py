@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from suffice.data.encoding.tables import EXACT, LogTable, MissingValueError, number
-from suffice.data.encoding.times import microseconds
+from suffice.data.encoding.times import in_time
 from suffice.kernels.array_types import Array, Codes, Int32, Int64, Mask
 
 ORDER = "Use numbers, or dates such as 2026-05-30 10:07, or remove the column if the rows are in order."
@@ -76,7 +76,7 @@ def step_values(table: LogTable, name: str) -> StepValues:
     kind = distinct.type
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return StepValues(distinct.cast(pa.int64()).to_numpy()[codes], counts=True)
-    if (times := microseconds(distinct)) is not None:
+    if (times := in_time(distinct)) is not None:
         return StepValues(times[codes], counts=False)
     coded = table.encode(name, _step)
     values = np.array(coded.values, dtype=float)
