@@ -35,9 +35,16 @@ def encoder_of(episodes: Episodes) -> Encoder:
 def test_read_log_gives_missing_values_a_symbol_of_their_own(nothing: Any) -> None:
     values = ["a", nothing] * 5 if nothing == "" else [1.5, nothing] * 5
     episodes = read_log(log_of(10, o=values))
-    assert [observation[0] for observation in episodes.alphabet.observations] == [values[0], "missing"]
-    assert encoder_of(episodes).encode_observation({"o": nothing}) == ("missing",)
-    assert encoder_of(episodes).encode_observation((None,)) == ("missing",)
+    assert {observation[0] for observation in episodes.alphabet.observations} == {"(missing)", values[0]}
+    assert encoder_of(episodes).encode_observation({"o": nothing}) == ("(missing)",)
+    assert encoder_of(episodes).encode_observation((None,)) == ("(missing)",)
+
+
+def test_missing_values_are_apart_from_any_text() -> None:
+    episodes = read_log(log_of(4, o=["missing", None, "a", ""]))
+    assert [seen[0] for seen in episodes.alphabet.observations] == ["(missing)", "a", "missing"]
+    with pytest.raises(LogError, match=r"row 1, column 'o': '\(missing\)' is the symbol of missing values"):
+        read_log(log_of(2, o=["(missing)", "a"]))
 
 
 def test_policies_take_missing_values_of_pandas() -> None:
@@ -64,7 +71,7 @@ def test_bins_hold_missing_values_apart(bins: Any) -> None:
     encoder = encoder_of(episodes)
     kind = encoder.bins["o"]
     assert kind.edges[0] == LOWEST and len(kind.edges) == 4
-    assert encoder.legend("o")[0] == "missing" and encoder.legend("o")[1].startswith("below 0.2")
+    assert encoder.legend("o")[0] == "(missing)" and encoder.legend("o")[1].startswith("below 0.2")
     codes = [episodes.alphabet.observations[int(code) - 1][0] for code in episodes.letters[episodes.word[0], 1]]
     assert sorted(codes) == sorted(np.where(missing, 0, 1 + np.searchsorted(kind.edges[1:], numbers, side="right")))
     assert [kind.encode_value(value, "o") for value in (None, math.nan, -5.0, 0.3, 7)] == [0, 0, 1, 2, 4]

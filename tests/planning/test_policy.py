@@ -283,7 +283,8 @@ def test_policy_refuses_numbers_that_are_not_finite(seen: Any, kinds: Any) -> No
     policy.reset()
     for observation in (seen, (seen,), {"seen": seen}):
         plain = not kinds and np.isnan(seen).all()
-        problem = "'missing' is not known to the model" if plain else "-?(nan|inf) is not a finite number. Replace it.$"
+        infinite = "-?(nan|inf) is not a finite number. Replace it.$"
+        problem = r"'\(missing\)' is not known to the model" if plain else infinite
         with pytest.raises(LogError, match=f"^seen: {problem}"):
             policy.act(observation)
     assert policy.state == 0 and policy.steps == 0

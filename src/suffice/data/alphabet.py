@@ -19,7 +19,7 @@ Value = bool | int | float | str
 DUMMY, PAD = 0, 1  # action codes; the logged actions follow
 STOP = 0  # observation code of o_⊥; the logged observations follow
 NOTHING = ("NAType", "NaTType")  # types of missing values in pandas
-MISSING = "missing"  # the symbol of a missing value in a column of categories
+MISSING = "(missing)"  # the symbol of a missing value in a column of categories
 PADDING = "pad"  # the action of PAD in texts and tables; no logged action has this name
 MAX_LETTERS = 1 << 20  # more distinct steps than this indicate a real-valued column
 

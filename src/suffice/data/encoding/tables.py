@@ -333,7 +333,11 @@ def plain(value: Any) -> Value:
 
 def plain_or_missing(value: Any) -> Value:
     """Convert a cell to a value of the alphabet; an empty one to the symbol of missing values."""
-    return MISSING if is_missing(value) else plain(value)
+    if is_missing(value):
+        return MISSING
+    if (found := plain(value)) == MISSING:
+        raise ValueError(f"{MISSING!r} is the symbol of missing values. Leave the cell empty, or write another text.")
+    return found
 
 
 def is_missing(value: Any) -> bool:
