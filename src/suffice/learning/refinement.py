@@ -28,24 +28,29 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.automata.rdp import RDP, UNSEEN
-from suffice.data.episodes import Outline, weights
+from suffice.data.episodes import Outline
 from suffice.data.log import SMALL, Log, require_log, room_for_counts, room_for_tables
-from suffice.data.queries import EpisodesView, NoQuery, Query
+from suffice.data.queries import NoQuery, Query
 from suffice.data.threads import ANSWERS_A_THREAD
 from suffice.engines.engine import Engine, running
 from suffice.errors import MemoryLimitError, SettingsError, gigabytes, parameter, require_type
-from suffice.evidence.events import InState, New, OutcomeAt, Shown, Witness
 from suffice.evidence.statistic import RowsInParts
 from suffice.files.checkpoints import NO_CHECKPOINT, CheckpointStage
 from suffice.kernels import evidence as evidence_kernels
-from suffice.kernels import walking
 from suffice.kernels.array_types import Int32, Int64
 from suffice.learning.adact_h import Learned
 from suffice.learning.memory_needs import refinement_bytes
 from suffice.learning.merging import Candidates, Decision, LayerRecord, Placement
+from suffice.learning.outcome_counts import (
+    AutomatonWalk,
+    FollowedSteps,
+    OutcomeCounts,
+    OutcomeCountsFrom,
+    ReferenceAutomaton,
+    row_numbers,
+)
 from suffice.learning.prefix_tests import SHARE, PrefixTests
 
 EQUAL = np.array([0.5, 0.9, 0.99])  # prior probabilities that a table is equal: many may differ, or few
@@ -96,7 +101,7 @@ def refine(
     states, letters = learned.rdp.n_states, len(learned.rdp.letters)
     table = f"of {states:,} states and {letters:,} distinct steps"
     _refuse_if_over(max(SMALL, memory), refinement_bytes(states, letters), table)
-    reference = _Reference(learned.rdp, _steps_followed(learned))
+    reference = ReferenceAutomaton(learned.rdp, _steps_followed(learned))
     rows = room_for_counts(memory) // (8 * reference.widest)
     _refuse_if_over(memory, 4 * episodes.n + 8 * ANSWERS_A_THREAD * reference.widest, "of a candidate's outcomes")
     with running(episodes, max(1, min(learned.settings.threads, rows // ANSWERS_A_THREAD))) as engine:
@@ -122,159 +127,6 @@ def _steps_followed(learned: Learned) -> int:
     return min(horizon + 1, max(FEWEST_STEPS, MOST_COMPARED // len(left)))
 
 
-class _Reference:
-    """The automaton of the AdaCT-H pass, with the cells in which outcomes along it are counted.
-
-    A *cell* counts a letter in a state, a *table* is the cells of a state and an action; its last cell counts letters
-    that the state has never seen with the action. Outcomes of actions that the state has never seen are counted in one
-    cell after all tables, which is not used. Histories are followed for some steps, and meet the cells of these layers.
-    """
-
-    def __init__(self, rdp: RDP, steps: int) -> None:
-        self.rdp, self.steps = rdp, steps
-        self.symbol_of_letter = rdp.symbol_of_letter()
-        action = rdp.letters[:, 0]
-        states, letters = np.nonzero(rdp.counts)
-        seen = np.zeros((rdp.n_states, rdp.alphabet.n_actions), bool)
-        seen[states, action[letters]] = True
-        table_of = np.cumsum(seen).reshape(seen.shape) - 1  # [Q, A]
-        table = table_of[states, action[letters]]  # ascending: letters are ordered by action
-        sizes = np.bincount(table, minlength=int(seen.sum())) + 1
-        self.begin = np.concatenate([[0], np.cumsum(sizes)])  # [G+1] the first cell of each table
-        cells = int(self.begin[-1]) + 1
-        other = np.where(seen, self.begin[table_of + 1] - 1, cells - 1)  # [Q, A]
-        self.cell_of = np.ascontiguousarray(other[:, action], np.uint32)  # [Q, X]
-        self.cell_of[states, letters] = np.arange(len(states)) + table  # each earlier table has one more cell
-        self._tables = np.argwhere(seen)  # [G, 2] state and action
-        self.offsets, self._layer_of = rdp.offsets(), rdp.layer_of()
-        self._first_table = np.searchsorted(self._tables[:, 0], self.offsets)  # of each layer; it never reaches earlier
-        self.widest = max(map(self.cells, range(rdp.horizon + 2)))
-        self._letter_of = np.full(cells, -1)
-        self._letter_of[self.cell_of[states, letters]] = letters
-
-    def completed(self) -> Int32:
-        """Return transitions [Q, Y] without gaps: an unseen one leads to the symbol's usual target, or any state."""
-        rdp = self.rdp
-        like, offsets = rdp.most_like(), rdp.offsets()
-        largest = [
-            offsets[t] + rdp.counts[offsets[t] : offsets[t + 1]].sum(axis=1).argmax() for t in range(1, rdp.horizon + 2)
-        ]
-        like = np.where(like == UNSEEN, np.array(largest)[:, None], like)
-        layer = np.minimum(rdp.layer_of(), rdp.horizon)  # the final state has no transitions
-        return np.where(rdp.tau == UNSEEN, like[layer], rdp.tau).astype(np.int32)
-
-    def tables(self, layer: int) -> slice:
-        """Return the tables that histories of a layer meet while they are followed."""
-        last = min(layer + self.steps, self.rdp.horizon + 1)
-        return slice(int(self._first_table[layer]), int(self._first_table[last]))
-
-    def tables_from(self, layer: int) -> Int64:
-        """Return the limits of the tables that histories of a layer meet, counted from the first of their cells."""
-        met = self.tables(layer)
-        return np.asarray(self.begin[met.start : met.stop + 1] - self.begin[met.start])
-
-    def first_cell(self, layer: int) -> int:
-        """Return the first cell of a layer, as histories of the layer never reach earlier cells."""
-        return int(self.begin[self._first_table[layer]])
-
-    def cells(self, layer: int) -> int:
-        """Return the number of cells that histories of a layer meet, with the one for actions that were not seen."""
-        met = self.tables(layer)
-        return int(self.begin[met.stop] - self.begin[met.start]) + 1
-
-    def witness(self, cell: int, one: Int64, other: Int64, first: int) -> Witness:
-        """Return the witness for a cell in which two rows of counts, from cell `first` on, differ."""
-        rdp = self.rdp
-        table = int(np.searchsorted(self.begin, cell, side="right")) - 1
-        state, action = (int(code) for code in self._tables[table])
-        letter, layer = int(self._letter_of[cell]), int(self._layer_of[state])
-        what = Shown(*rdp.letters[letter].tolist()) if letter >= 0 else New(action)
-        k1, k2 = int(one[cell - first]), int(other[cell - first])
-        begin, end = self.begin[table] - first, self.begin[table + 1] - first
-        n1, n2 = (int(row[begin:end].sum()) for row in (one, other))
-        place = InState(layer, state - int(self.offsets[layer]))
-        return Witness(OutcomeAt(place, what), k1, n1, k2, n2)
-
-
-class _AutomatonWalk(NamedTuple):
-    """Tables of the AdaCT-H automaton for queries that follow episodes along it."""
-
-    after: NDArray[np.uint32]  # [Q, X] the next state
-    cell_of: NDArray[np.uint32]  # [Q, X]
-
-
-class _FollowedSteps(NamedTuple):
-    """The steps for which histories of a layer are followed, and the cells that they meet."""
-
-    t: int  # the first step
-    steps: int
-    first: int  # the first cell
-    cells: int  # D
-
-    @classmethod
-    def of(cls, reference: _Reference, t: int) -> _FollowedSteps:
-        return cls(t, reference.steps, reference.first_cell(t), reference.cells(t))
-
-    def letters(self, view: EpisodesView) -> NDArray[Any]:
-        """Return the letters of these steps, [U, N]."""
-        begin = self.t - view.since
-        return view.episodes.word[begin : begin + self.steps]
-
-    def rows_at_once(self, memory: int, answers: int) -> int:
-        """Return how many rows of outcomes are counted at a time; see `room_for_counts`."""
-        return max(1, room_for_counts(memory) // (answers * 8 * self.cells))
-
-
-class _OutcomeCounts(NamedTuple):
-    """Query that counts [R, D], the outcomes of some candidates, starting in their labels."""
-
-    walk: _AutomatonWalk
-    followed: _FollowedSteps
-    labels: Int32  # [C]
-    row_of: Int64  # [C] row of each candidate; −1: not counted
-
-    def __call__(self, view: EpisodesView) -> Int64:
-        rows = np.zeros((int(self.row_of.max()) + 1, self.followed.cells), np.int64)
-        met = view.group, self.followed.letters(view), weights(view.episodes), self.followed.first, rows
-        walking.meet(self.walk.after, self.walk.cell_of, self.labels, self.row_of, *met)
-        return rows
-
-    def combine(self, answers: list[Int64]) -> Int64:
-        return _into_first(answers)
-
-
-class _OutcomeCountsFrom(NamedTuple):
-    """Query that counts [L, D], the outcomes of one candidate's episodes, starting in each of some labels."""
-
-    walk: _AutomatonWalk
-    followed: _FollowedSteps
-    candidate: int
-    labels: Int32  # [L]
-
-    def __call__(self, view: EpisodesView) -> Int64:
-        rows = np.zeros((len(self.labels), self.followed.cells), np.int64)
-        met = view.group, self.followed.letters(view), weights(view.episodes), self.followed.first, rows
-        walking.meet_from(self.walk.after, self.walk.cell_of, self.labels, self.candidate, *met)
-        return rows
-
-    def combine(self, answers: list[Int64]) -> Int64:
-        return _into_first(answers)
-
-
-def _row_numbers(counted: Int64, n: int) -> Int64:
-    """Return [n], the row of each candidate in a table of those that are counted; −1 for the others."""
-    row_of = np.full(n, -1, np.int64)
-    row_of[counted] = np.arange(len(counted))
-    return row_of
-
-
-def _into_first(tables: list[Int64]) -> Int64:
-    """Add up tables in place, to save memory."""
-    for table in tables[1:]:
-        tables[0] += table
-    return tables[0]
-
-
 class _StateComparison(NamedTuple):
     """Evidence from the comparison of a candidate with a state."""
 
@@ -291,8 +143,8 @@ class _LayerRefiner:
     def __init__(
         self,
         engine: Engine,
-        walk: _AutomatonWalk,
-        reference: _Reference,
+        walk: AutomatonWalk,
+        reference: ReferenceAutomaton,
         t: int,
         labels: Int32,
         row_of: Callable[[int], Int64 | None],  # row of a candidate; None: not counted
@@ -301,7 +153,7 @@ class _LayerRefiner:
         memory: int,
     ) -> None:
         self._engine, self._walk, self._reference, self._t = engine, walk, reference, t
-        self._followed, self._prefixes = _FollowedSteps.of(reference, t), tests
+        self._followed, self._prefixes = FollowedSteps.of(reference, t), tests
         self._threshold = -math.log(delta * (1 - SHARE if tests.length else 1))
         self._offset = int(reference.offsets[t])
         self._tables: Int64 | None = None  # limits of tables of cells, once they are needed
@@ -376,7 +228,7 @@ class _LayerRefiner:
 
     def _rows_from(self, c: int, labels: list[int]) -> dict[int, Int64]:
         """Count the outcomes of candidate c from each of some labels."""
-        query = _OutcomeCountsFrom(self._walk, self._followed, c, np.array(labels, np.int32))
+        query = OutcomeCountsFrom(self._walk, self._followed, c, np.array(labels, np.int32))
         rows = self._engine.run_query(query)
         return dict(zip(labels, rows, strict=True))
 
@@ -386,8 +238,8 @@ class _LayerRefiner:
         self._refuse_if_too_large(len(self._founders))
         for first in range(0, len(left), self._at_once):
             part = left[first : first + self._at_once]
-            row_of = _row_numbers(np.array([self._founders[s] for s in part]), len(self._labels))
-            query = _OutcomeCounts(self._walk, self._followed, self._labels, row_of)
+            row_of = row_numbers(np.array([self._founders[s] for s in part]), len(self._labels))
+            query = OutcomeCounts(self._walk, self._followed, self._labels, row_of)
             rows = self._engine.run_query(query)
             self._states.update(zip(part, rows, strict=True))
 
@@ -452,12 +304,14 @@ class _LayerRefiner:
 class _Refinement:
     """One run of the refinement over the layers."""
 
-    def __init__(self, learned: Learned, log: Outline, reference: _Reference, engine: Engine, memory: int) -> None:
+    def __init__(
+        self, learned: Learned, log: Outline, reference: ReferenceAutomaton, engine: Engine, memory: int
+    ) -> None:
         self._learned, self._log, self._reference, self._engine = learned, log, reference, engine
         self._memory = memory
         self._tau = reference.completed()
         after = np.ascontiguousarray(self._tau[:, reference.symbol_of_letter], np.uint32)
-        self._walk = _AutomatonWalk(after, reference.cell_of)
+        self._walk = AutomatonWalk(after, reference.cell_of)
         self._founded = {(d.layer, d.placement.target): d.placement for d in learned.decisions if d.placement.promoted}
         self._decisions: list[Decision] = []
         self._candidates: list[int] = []
@@ -537,11 +391,11 @@ class _Refinement:
         in which each label has one candidate, such as those of a single long episode, cost no counting. Rows that do
         not fit into memory are counted in parts.
         """
-        n, followed, times = len(labels), _FollowedSteps.of(self._reference, t), Counter(labels.tolist())
+        n, followed, times = len(labels), FollowedSteps.of(self._reference, t), Counter(labels.tolist())
         shared = np.array([c for c in candidates.order.tolist() if times[labels[c]] > 1], np.int64)
 
         def query(counted: Int64) -> Query[Int64]:
-            return _OutcomeCounts(self._walk, followed, labels, _row_numbers(counted, n))
+            return OutcomeCounts(self._walk, followed, labels, row_numbers(counted, n))
 
         counts = len(shared) > 0 and t <= self._log.horizon
         most = followed.rows_at_once(self._memory, self._engine.answers)
