@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from suffice.data.alphabet import PAD
 from suffice.data.content import BYTES_TO_CHOOSE
@@ -87,22 +87,10 @@ class Window:
 class Layers:
     """States of their own at each step, as the paper learns them."""
 
+    name: ClassVar[str] = "layers"
+    stationary: ClassVar[bool] = False
+    window: ClassVar[None] = None  # its states are learned
     second_look: bool = True
-
-    @property
-    def name(self) -> str:
-        """Return the name of this kind of memory in results."""
-        return "layers"
-
-    @property
-    def stationary(self) -> bool:
-        """Return whether its states are the same at every step."""
-        return False
-
-    @property
-    def window(self) -> None:
-        """Return None, because its states are learned."""
-        return None
 
     def learn(
         self, log: Log, settings: Settings, progress: Progress = silently, kept: CheckpointStage = NO_CHECKPOINT
@@ -115,20 +103,9 @@ class Layers:
 class Cycle:
     """States that are the same at every step."""
 
-    @property
-    def name(self) -> str:
-        """Return the name of this kind of memory in results."""
-        return "cycle"
-
-    @property
-    def stationary(self) -> bool:
-        """Return whether its states are the same at every step."""
-        return True
-
-    @property
-    def window(self) -> None:
-        """Return None, because its states are learned."""
-        return None
+    name: ClassVar[str] = "cycle"
+    stationary: ClassVar[bool] = True
+    window: ClassVar[None] = None  # its states are learned
 
     def learn(
         self, log: Log, settings: Settings, progress: Progress = silently, kept: CheckpointStage = NO_CHECKPOINT

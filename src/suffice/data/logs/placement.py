@@ -212,12 +212,7 @@ def _flags(table: LogTable, name: str) -> Mask:
 def read_weights(table: LogTable, name: str, rows: RowPositions) -> Int64:
     """Return the [episodes] weights, the number of episodes that each stands for."""
     column = table.encode(name, _positive)
-    of_episode = np.empty(len(rows.length), dtype=column.codes.dtype)
-    of_episode[rows.episode[::-1]] = column.codes[::-1]  # backwards, so that the first row of an episode decides
-    wrong = of_episode[rows.episode] != column.codes
-    if wrong.any():
-        who = rows.ids[int(rows.episode[np.argmax(wrong)])].as_py()
-        table.refuse_any(wrong, name, f"the weight varies within episode {who!r}. {_not_a_weight()}")
+    of_episode = _codes_of_episodes(table, name, rows, column.codes, _not_a_weight())
     weight = np.array(column.values, dtype=np.int64)[of_episode]
     if weight.sum(dtype=np.float64) > MAX_EPISODES:
         table.refuse_column(
@@ -229,20 +224,22 @@ def read_weights(table: LogTable, name: str, rows: RowPositions) -> Int64:
 def read_groups(table: LogTable, name: str, rows: RowPositions) -> UInt64:
     """Return the [episodes] hash of the group that each belongs to; the same for a value in any log."""
     column = table.encode(name, plain)
-    of_episode = np.empty(len(rows.length), dtype=column.codes.dtype)
-    of_episode[rows.episode[::-1]] = column.codes[::-1]  # backwards, so that the first row of an episode decides
-    wrong = of_episode[rows.episode] != column.codes
-    if wrong.any():
-        who = rows.ids[int(rows.episode[np.argmax(wrong)])].as_py()
-        table.refuse_any(
-            wrong,
-            name,
-            f"the group varies within episode {who!r}, but an episode belongs to one group. Correct it, or leave out "
-            f"{parameter('group_column')}.",
-        )
+    fix = f"An episode belongs to one group. Correct it, or leave out {parameter('group_column')}."
+    of_episode = _codes_of_episodes(table, name, rows, column.codes, fix)
     texts = (f"{int(value) if isinstance(value, bool) else value}".encode() for value in column.values)
     hashes = np.array([int.from_bytes(blake2b(text, digest_size=8).digest()) for text in texts], np.uint64)
     return np.asarray(hashes[of_episode])
+
+
+def _codes_of_episodes(table: LogTable, name: str, rows: RowPositions, codes: Codes, fix: str) -> Codes:
+    """Return the [episodes] code of each episode; refuse a column that varies within one."""
+    of_episode = np.empty(len(rows.length), dtype=codes.dtype)
+    of_episode[rows.episode[::-1]] = codes[::-1]  # backwards, so that the first row of an episode decides
+    wrong = of_episode[rows.episode] != codes
+    if wrong.any():
+        who = rows.ids[int(rows.episode[np.argmax(wrong)])].as_py()
+        table.refuse_any(wrong, name, f"the {table.roles[name]} varies within episode {who!r}. {fix}")
+    return of_episode
 
 
 def read_propensities(table: LogTable, name: str, layout: GridLayout) -> Float:
