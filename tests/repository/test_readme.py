@@ -82,6 +82,8 @@ def test_options_named_in_pages_exist() -> None:
         "exact",
         "check",
         "learn",
+        "train",
+        "suggest",
         "info",
         "evaluate",
         "export",
