@@ -81,7 +81,9 @@ def test_learn_stationary_groups_observations_only_if_their_tables_do_not_fit() 
         Labelling(steps, first_reference(steps), 30_000_000)
     with pytest.raises(MemoryLimitError, match="follow each other in too many ways"):  # even groups
         learn_stationary(episodes, Settings(memory=16 * 6 * episodes.n))
-    found = learn_stationary(episodes, Settings(memory=30_000_000)).rdp
+    learned = learn_stationary(episodes, Settings(memory=30_000_000))
+    found = learned.rdp
+    assert learned.grouped_observations
     after = {cue: found.run([(None, (cue,))]) for cue in (0, 1)}
     assert after[0] != after[1]
     assert found.counts.sum() + found.cut.sum() == 6 * episodes.n
@@ -112,3 +114,4 @@ def test_learn_keeps_the_memory_limit_with_many_observations(
         str(tmp_path / "a"),
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+    assert "observations were compared in groups" in ran.stdout

@@ -210,6 +210,8 @@ class Learned:
         For an adaptive comparison, which languages or how many steps were needed to distinguish states.
     criterion
         How futures were compared, if not by the statistic and bound of the settings.
+    grouped_observations
+        Whether groups of observations were compared, because tables of all of them do not fit into memory.
 
     Examples
     --------
@@ -231,6 +233,7 @@ class Learned:
     second_look: bool = False
     needed: AdaptiveReport | None = None
     criterion: Criterion | None = None
+    grouped_observations: bool = False
 
     def __repr__(self) -> str:
         return f"<Learned: {self.rdp!r}, {len(self.decisions)} decisions>"

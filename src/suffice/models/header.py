@@ -159,6 +159,7 @@ class Header(msgspec.Struct, frozen=True):
     ends: LogEnds | UnsetType = UNSET  # how episodes end; only if some are shorter than the horizon
     groups: Count | UnsetType = UNSET  # number of groups of the log; only if episodes belong to groups
     adaptive_logger: bool | UnsetType = UNSET  # only if the logger learned while it acted: no level is proved then
+    grouped_observations: bool | UnsetType = UNSET  # only if groups of observations were compared, to save memory
 
 
 def episodes_of(rdp: RDP) -> int:
@@ -213,6 +214,7 @@ def header_of(
         log_hashes=list(logs) or UNSET,
         ends=UNSET if ends is None or (ends.kind in ("horizon", "marked") and not ends.cut_off) else ends,
         groups=UNSET if groups is None else len(groups.group),
+        grouped_observations=True if learned.grouped_observations else UNSET,
         adaptive_logger=settings.adaptive_logger or UNSET,
     )
 

@@ -207,6 +207,8 @@ def _warnings(about: Header, undecided: Sequence[BorderlineMerge]) -> Iterator[s
         yield _optimistic(about.held_out > 0)
     if plan is not None and plan.endless is not None:
         yield f"the plan is discounted, without a last step; expected is the undiscounted return of {about.steps} steps"
+    if about.grouped_observations is True:
+        yield f"observations were compared in groups, to fit into memory; raise {parameter('memory')} to compare each"
     if about.forced_share:
         yield f"{about.forced_share:.1%} of the data joined a state only because it is rarer than {parameter('cut')}"
     if undecided:

@@ -133,7 +133,7 @@ def learn_stationary(
     if stride > 1 or not settings.strict:
         found = _on_all(chosen, few, found, within, kept.part("whole"))
     progress(MOST_ROUNDS + (stride > 1), MOST_ROUNDS + (stride > 1))
-    return finished(episodes, settings, found)
+    return replace(finished(episodes, settings, found), grouped_observations=few.grouped)
 
 
 def _sampled(
