@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import suffice
+from suffice.data.streaming import MemoryBudget
 from suffice.models.column_texts import column_sentences, columns_text, evidence_rows
 
 MAZE = suffice.make("t-maze", length=3)
@@ -219,3 +222,18 @@ def test_check_says_which_columns_matter(log):
     assert data["columns_evidence"]["chosen"][0]["columns"] == ["bit1"]
     every = suffice.check(without(log, "price", "person"), observations="bit1,noise0", seconds=5)
     assert every.found is None and every.columns == ["bit1", "noise0"] and not every.column_sentences
+
+
+def test_text_is_grouped_alike_in_memory_and_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    share = 1 / np.arange(1, 1201)
+    word = rng.choice([f"word {i}" for i in range(1200)], 2000, p=share / share.sum())
+    action = rng.integers(0, 2, 2000)
+    log = {"episode": np.arange(2000), "word": word, "action": action, "reward": (word == "word 0") ^ (action == 1)}
+    path = tmp_path / "log.parquet"
+    pq.write_table(pa.table(log | {"reward": log["reward"].astype(int)}), path)
+    at_once = suffice.learn(path)
+    monkeypatch.setattr(MemoryBudget, "holds", lambda room, dataset: False)
+    in_pieces = suffice.learn(path)
+    assert at_once.encoder == in_pieces.encoder and list(at_once.encoder.kinds) == ["word"]
+    assert at_once.rdp.alphabet == in_pieces.rdp.alphabet
