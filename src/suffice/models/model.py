@@ -102,7 +102,7 @@ class Model:
     Examples
     --------
     >>> model
-    <Model: Follow the plan: 5.00 per episode expected, at least 4.58 with 95 % confidence; gain at least 2.34
+    <Model: Follow the plan: 5.00 per episode expected, at least 4.58 with 95 % confidence; gain at least 2.07
       Logged return: 2.50 per episode on average, 95 % confidence interval 2.38 to 2.62
       Memory: 11 states in layers 1 1 2 2 2 2 1 (one per step), from 300 episodes of up to 5 steps
       Columns: row, column, guard
@@ -381,7 +381,7 @@ class Model:
         >>> suffice.learn("log.parquet", hold_out=0.2).evaluate("log.parquet").n_episodes
         60
         >>> model.evaluate("more.parquet")
-        <LogEvaluation: plan 5 (4.899 to 5), log 2.633, by 300 episodes assumed to be new>
+        <LogEvaluation: plan 5 (4.875 to 5), log 2.633, by 300 episodes assumed to be new>
         """
         options = _load("models.log_options:LogOptions")(
             columns=columns,

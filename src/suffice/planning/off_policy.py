@@ -170,7 +170,7 @@ def evaluate_off_policy(
     >>> held_out = suffice.simulate(suffice.make("corridor").model(5), 300, 5, np.random.default_rng(2))
     >>> low, high = suffice.evaluate_off_policy(model.planned, model.plan, held_out).doubly_robust.interval(0.95)
     >>> round(low, 2), round(high, 2)
-    (4.9, 5.0)
+    (4.87, 5.0)
     """
     require_type("rdp", rdp, RDP, "an automaton. Pass model.rdp.")
     require_type("plan", plan, Plan, "a plan. Pass model.plan.")
