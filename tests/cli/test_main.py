@@ -276,7 +276,7 @@ MISTAKES = [
     ("learn log.parquet -o b --family 3,3,3", "do not fit into"),
     ("learn log.parquet -o b --family 1,1,40", "languages on this log do not fit into"),
     ("learn wide.csv -o b --max-values 3000 --family 2,1,1", "too many for the memory. Try --family 1,1,1"),
-    ("learn log.parquet -o b --memory 1KB", "or raise --memory"),
+    ("learn log.parquet -o b --memory 1KB", "Raise --memory"),
     ("learn log.parquet -o b --delta 0", "--delta 0 is not a probability between 0 and 1. Try 0.001."),
     ("learn log.parquet -o b --delta 1.5", "--delta 1.5 is not a probability between 0 and 1."),
     ("learn log.parquet -o b --delta nan", "--delta nan is not a probability between 0 and 1."),
