@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from suffice.cli.options import DomainChoice, domain_of, pair, words
+from suffice.cli.options import DomainChoice, domain_of, environment_options, words
 from suffice.cli.output import print_json
 from suffice.cli.printing import command, say, say_next
 from suffice.cli.progress import progress_bar, waiting
@@ -48,7 +48,7 @@ def by_environment(
 
     if rest := words(replace(choice, set=())):
         raise SufficeError(f"{rest} does not apply to Gymnasium environments such as {id}. Leave it out.")
-    given = {option: _literal(text) for option, text in (pair(text, "--set", "OPTION=VALUE") for text in choice.set)}
+    given = environment_options(choice.set)
     with waiting(f"Playing {id}"):
         found = evaluate_in(loaded, id, episodes=episodes, seed=seed, options=given, names=(name, id))
     _print(found, json)
@@ -65,13 +65,3 @@ def _print(found: DomainEvaluation, json: bool) -> None:
     print("\n".join(found.table))
     for sentence in found.sentences:
         say(sentence)
-
-
-def _literal(text: str) -> Any:
-    """Read numbers, true, false and null as Python values, and anything else as text."""
-    import json
-
-    try:
-        return json.loads(text.lower() if text in ("True", "False") else text)
-    except json.JSONDecodeError:
-        return text

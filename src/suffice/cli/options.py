@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import CoercionError, Group, Parameter, Token
 
@@ -290,6 +290,19 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
     if not equals or not name:
         raise SettingsError(f"{option} {text}: the value is missing. Write {option} {form}.")
     return name, value
+
+
+def environment_options(given: Sequence[str]) -> dict[str, Any]:
+    """Return options of a Gymnasium environment: numbers, true, false and null as Python values, all else as text."""
+    import json
+
+    def value(text: str) -> Any:
+        try:
+            return json.loads(text.lower() if text in ("True", "False") else text)
+        except json.JSONDecodeError:
+            return text
+
+    return {name: value(text) for name, text in (pair(text, "--set", "OPTION=VALUE") for text in given)}
 
 
 def read(log: str, options: LogOptions, like: Model | None = None) -> tuple[Episodes, ReadReport]:

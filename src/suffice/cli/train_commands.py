@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from suffice.cli.app import app
 from suffice.cli.learned_output import TimedRun, print_learned
 from suffice.cli.names import DomainName, FileName
-from suffice.cli.options import Flag, Output, Repeated, Whole, pair, refuse_output, refuse_seed
+from suffice.cli.options import Flag, Output, Repeated, Whole, environment_options, pair, refuse_output, refuse_seed
 from suffice.cli.output import describe, print_json
 from suffice.cli.printing import command, complain, named_after, put, say, say_next
 from suffice.cli.progress import peak_bytes, waiting
@@ -91,8 +91,7 @@ def train(
         if name is not None:
             refuse_output(name, env, *filter(None, (start, like)), option=option)
     begun = time.perf_counter()
-    options = dict(pair(text, "--set", "OPTION=VALUE") for text in set)
-    world = world_of(env, horizon, seed, options)
+    world = world_of(env, horizon, seed, _options(env, set))
     agent = agent_for(world, episodes, seed, log=start, like=like)
     with _keeping(agent, output, log, plot), _live_line() as show:
         run(world.world, agent, episodes, show)
@@ -104,6 +103,15 @@ def train(
     learned = TimedRun(model, (), time.perf_counter() - begun)
     notes = [warning.text for warning in model.warnings]
     print_learned(learned, output, notes, _next_commands(env, output, set), why)
+
+
+def _options(env: str, given: Sequence[str]) -> dict[str, Any]:
+    """Return the options of an environment, or of a domain, which reads them from text."""
+    from suffice.domains.model_evaluation import is_environment, names_domain
+
+    if not names_domain(env) and is_environment(env):
+        return environment_options(given)
+    return dict(pair(text, "--set", "OPTION=VALUE") for text in given)
 
 
 def _next_commands(env: str, output: str, options: tuple[str, ...]) -> list[str]:

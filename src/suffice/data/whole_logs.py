@@ -22,11 +22,9 @@ def read_whole(source: object, how: ReadOptions) -> tuple[Episodes, ReadReport]:
 
     Only files that are read in pieces are estimated: other sources are in memory already, or small.
     """
-    dataset = Dataset.of(source, text_columns(how.encoder.columns, how.schema))
-    if dataset is None:
+    needed = require_whole(source, how)
+    if needed is None:
         return read_as(source, how)
-    needed = whole_bytes(dataset)
-    require_memory(needed, f"{dataset.name}: reading this log as a whole", FIX)
     free = max(memory_limit() - resident_bytes(), needed)
     try:
         return read_as(source, replace(how, room=free // BYTES_A_CELL))
@@ -34,3 +32,13 @@ def read_whole(source: object, how: ReadOptions) -> tuple[Episodes, ReadReport]:
         raised = spelled("raise the limit with suffice.limit_memory", "raise --memory")
         why = str(error).rstrip(".")
         raise MemoryLimitError(f"{why}. {FIX.capitalize()} with shorter episodes, or {raised}.") from error
+
+
+def require_whole(source: object, how: ReadOptions) -> int | None:
+    """Refuse a log that does not fit into memory as a whole; return the bytes it needs, None if it is not a file."""
+    dataset = Dataset.of(source, text_columns(how.encoder.columns, how.schema))
+    if dataset is None:
+        return None
+    needed = whole_bytes(dataset)
+    require_memory(needed, f"{dataset.name}: reading this log as a whole", FIX)
+    return needed

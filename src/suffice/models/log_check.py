@@ -23,6 +23,7 @@ from suffice.data.logs.reading import ReadOptions, read_as
 from suffice.data.memory_limit import half_of_memory
 from suffice.data.report import ReadReport
 from suffice.data.streaming import MemoryBudget
+from suffice.data.whole_logs import require_whole
 from suffice.errors import require_function
 from suffice.learning.adact_h import Settings
 from suffice.models.column_choice import ChosenColumns, choose_columns, columns_chosen_by
@@ -289,6 +290,7 @@ def check(
 def choose_for_check(data: Any, options: LogOptions) -> tuple[ReadOptions, ChosenColumns | None]:
     """Return how a log is read with the columns that `learn` would choose, and what was found about them."""
     how = options.read_options()
+    require_whole(data, how)
     room = MemoryBudget(half_of_memory())
     chosen = choose_columns(data, how, room, Settings(), columns_chosen_by(options, LearnOptions(), None))
     return (how, None) if chosen is None else (chosen.how, chosen)
