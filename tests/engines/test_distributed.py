@@ -107,10 +107,10 @@ def test_learn_gives_the_same_model_for_any_partition(stationary: bool, uneven: 
     ],
 )
 def test_learn_gives_the_same_model_with_ends_groups_and_objectives(choices: dict[str, Any], tmp_path: Path) -> None:
-    """Episodes of 12 persons stop at random, so that they count as cut off unless the user says otherwise."""
+    """Episodes of 45 persons stop at random, so that they count as cut off unless the user says otherwise."""
     rng = np.random.default_rng(0)
     rows = [
-        {"episode": e, "step": t, "person": f"p{e % 12}", "seen": int(rng.integers(2)), "action": int(rng.integers(2)),
+        {"episode": e, "step": t, "person": f"p{e % 45}", "seen": int(rng.integers(2)), "action": int(rng.integers(2)),
          "reward": float(rng.integers(3))}
         for e in range(90) for t in range(int(min(rng.geometric(0.2), 6)))
     ]  # fmt: skip
@@ -120,7 +120,7 @@ def test_learn_gives_the_same_model_with_ends_groups_and_objectives(choices: dic
     assert model_file(path, tmp_path, Here.of(3), observations="seen", **choices) == alone
     about = suffice.load(tmp_path / "learned.model").about
     assert about.ends.kind == ("terminal" if choices.get("ends") == "terminal" else "censored")
-    assert about.groups == (12 if "group_column" in choices else UNSET)
+    assert about.groups == (45 if "group_column" in choices else UNSET)
 
 
 class Naive(Worker):

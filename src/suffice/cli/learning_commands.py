@@ -256,7 +256,7 @@ def check(
     json: Flag = False,
     options: LearnLogOptions = DEFAULT_LEARN_LOG,
 ) -> None:
-    """Check a log before learning: contents, problems, columns that matter, size.
+    """Check a log before learning: contents, problems, columns.
 
     Reads the log as suffice learn would, learns from samples of it, and estimates time and memory. A problem is
     reported in one line that names file, row, column and the fix.

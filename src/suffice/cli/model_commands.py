@@ -85,8 +85,7 @@ def info(
     print_witnesses(loaded, decisions)
     print_undecided(loaded, decisions)
     exported = command("export", model, "--format", "json", "-o", named_after(model, ".json"))
-    tried = [command("evaluate", model, "--log", "LOG")] if loaded.plan else []
-    say_next(exported if states else command("info", model, "--states"), *tried)
+    say_next(exported if states else command("info", model, "--states"), command("report", model))
 
 
 SUMMARISED = (

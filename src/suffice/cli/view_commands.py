@@ -55,7 +55,6 @@ def draw(
         suffice draw maze.model -o maze.svg               # or .png, or .pdf
         suffice draw maze.model -o maze.svg --most 200    # more states
         suffice draw maze.model -o maze.dot               # for Graphviz
-        suffice draw wide.model -o columns.svg --columns  # evidence for each column
 
     Parameters
     ----------

@@ -27,7 +27,10 @@ def in_time(values: pa.Array | pa.ChunkedArray) -> Int64 | None:
     if pa.types.is_temporal(kind):
         fine = getattr(kind, "unit", "") == "ns"
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind):
-        fine = bool(pc.any(pc.match_substring_regex(values.cast(pa.string()), NANOSECONDS)).as_py())
+        try:
+            fine = bool(pc.any(pc.match_substring_regex(values.cast(pa.string()), NANOSECONDS)).as_py())
+        except pa.ArrowInvalid:  # not UTF-8, so not a time
+            return None
     else:
         fine = False
     return _whole(values, "ns" if fine else "us")
