@@ -81,9 +81,7 @@ def main() -> None:
         say("7. Evaluate the policy, in comparison with the random behaviour and the optimal policy:")
         run(folder, "evaluate maze.model --domain t-maze")
         run(folder, "evaluate maze.model --domain t-maze --exact")
-        say(
-            "8. With a hundredth of the data the cues are not distinguished, and the bound is far below 4:"
-        )
+        say("8. With a hundredth of the data the cues are not distinguished, and the bound is far below 4:")
         run(folder, "simulate t-maze --episodes 1000 --seed 1 -o little.parquet")
         run(folder, "learn little.parquet -o little.model")
         run(folder, "evaluate little.model --domain t-maze --exact")

@@ -23,7 +23,7 @@ from suffice.data.logs.reading import read_log
 from suffice.data.logs.schema import read_schema, write_schema
 from suffice.data.logs.writing import write_log
 from suffice.domains.pomdp.domain import PomdpDomain
-from suffice.errors import SufficeError
+from suffice.errors import LogProblemsError, SufficeError
 from suffice.files.run_notes import load_run_notes
 from suffice.models.export import to_dot, to_json
 from suffice.models.log_check import check_episodes
@@ -61,17 +61,23 @@ class Target:
     cost: int = 1  # time of an input relative to most others
 
     def __call__(self, data: bytes) -> bool:
-        """Return whether a file is accepted; check that it is otherwise refused in one line, and nothing is written."""
+        """Return whether a file is accepted; check that it is otherwise refused, and nothing is written.
+
+        A refusal is one line, or a line for each of several problems of a log.
+        """
         with TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
             path = Path(folder) / f"a{self.suffix}"
             path.write_bytes(data)
             try:
                 self.use(path)
-                refused = ""
+                refused: tuple[str, ...] = ()
+            except LogProblemsError as error:
+                refused = error.problems
             except SufficeError as error:
-                refused = str(error)
+                refused = (str(error),)
             assert os.listdir(folder) == [path.name] and path.read_bytes() == data, "a file was written"
-        assert refused.isprintable() and len(refused) < 5000, f"not a readable line: {refused!r:.5000}"
+        for line in refused:
+            assert line.isprintable() and len(line) < 5000, f"not a readable line: {line!r:.5000}"
         assert not any(character in said.getvalue() for character in OBEYED), "the output has control characters"
         said.getvalue().encode()
         return not refused

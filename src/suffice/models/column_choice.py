@@ -122,7 +122,8 @@ def _sample(source: Any, how: ReadOptions, room: MemoryBudget) -> EpisodeSample 
     dataset = Dataset.of(source, text)
     try:
         if dataset is not None and room.elsewhere is not None:
-            return room.elsewhere.sample(dataset, how, room)
+            draw = getattr(room.elsewhere, "sample", None)  # an engine of another package may have none
+            return "the engine draws no sample" if draw is None else draw(dataset, how, room)
         if dataset is not None and not room.holds(dataset):
             return sample_stored(dataset, how, room)
     except SampleTooLargeError as error:

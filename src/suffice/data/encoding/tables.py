@@ -39,6 +39,10 @@ class TooManyValuesError(LogError):
     """An error for a column with more distinct values than a finite alphabet should have."""
 
 
+class FileError(LogError):
+    """An error for a file as a whole, which cannot be read or changed while it was read."""
+
+
 class NoEpisodesLeftError(LogError):
     """An error for a log, or a piece of one, of which no episode is left."""
 

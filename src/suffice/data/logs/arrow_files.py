@@ -12,13 +12,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
-from suffice.data.encoding.tables import LogTable, refuse_columns
+from suffice.data.encoding.tables import FileError, LogTable, refuse_columns
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.arrow_messages import Message, is_file, messages
 from suffice.data.logs.formats import LogFormat
 from suffice.data.logs.limits import BROKEN, refuse_rows, refuse_unpacked
 from suffice.data.logs.log_files import LogFiles, Unit, refuse_difference
-from suffice.errors import LogError
 
 LARGE_BATCH = 1 << 24  # bytes of a record batch that is not read as a whole
 DROP = getattr(mmap, "MADV_DONTNEED", None)  # tells the system to free pages, which it can read again
@@ -162,4 +161,4 @@ def _reading(path: Path) -> Iterator[None]:
     except (MemoryError, pa.ArrowMemoryError) as error:
         raise MemoryError from error
     except (*BROKEN, struct.error) as error:
-        raise LogError(f"{path}: this is not an Arrow file ({first_line(error)}). Export it again.") from error
+        raise FileError(f"{path}: this is not an Arrow file ({first_line(error)}). Export it again.") from error

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from suffice.data.encoding.tables import LogTable, settled
+from suffice.data.encoding.tables import FileError, LogTable, settled
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.formats import FORMATS, LogFormat, all_suffixes, format_of, refuse_bytes
 from suffice.data.logs.limits import BROKEN
@@ -47,7 +47,7 @@ class Dataset:
         if has_magic(name) and not path.exists():
             found = [Path(file) for file in glob(name, recursive=True) if Path(file).is_file()]
             if not found:
-                raise LogError(
+                raise FileError(
                     f"{name}: no file matches this pattern. Check the pattern and its quotes, or pass a folder."
                 )
             _refuse_several_formats(name, found, "Use a pattern that matches files of one type")
@@ -84,7 +84,7 @@ class Dataset:
         with _reading(self.name):
             found = self.format.files(self.files, self.text)
         if found is None:
-            raise LogError(f"{self.name}: some of these files can only be read one by one. Pass them one by one.")
+            raise FileError(f"{self.name}: some of these files can only be read one by one. Pass them one by one.")
         return found
 
     @cached_property
@@ -172,19 +172,19 @@ class Dataset:
                 raise
             self._refuse_if_changed(file)
             if first != wanted[-1].first + wanted[-1].rows:
-                raise LogError(f"{file}: there are fewer rows than its metadata states. Export it again.")
+                raise FileError(f"{file}: there are fewer rows than its metadata states. Export it again.")
 
     def _refuse_if_changed(self, file: Path) -> None:
         """Refuse a file that changed, because a log is read in several passes."""
         try:
             found = file.stat()
         except OSError as error:
-            raise LogError(
+            raise FileError(
                 f"{file}: the file cannot be read ({error.strerror}). Check the file and its permissions."
             ) from error
         stamp = found.st_ino, found.st_size, found.st_mtime_ns
         if self._stamps.setdefault(file, stamp) != stamp:
-            raise LogError(f"{file}: the file changed while it was read. Read it again once it is complete.")
+            raise FileError(f"{file}: the file changed while it was read. Read it again once it is complete.")
 
 
 @contextmanager
@@ -197,11 +197,11 @@ def _reading(file: Path | str) -> Iterator[None]:
     except MemoryError:
         raise
     except OSError as error:
-        raise LogError(
+        raise FileError(
             f"{file}: the file cannot be read ({first_line(error)}). Check the file and its permissions."
         ) from error
     except (*BROKEN, EOFError, zlib.error) as error:
-        raise LogError(f"{file}: the file cannot be read ({first_line(error)}). Copy or export it again.") from error
+        raise FileError(f"{file}: the file cannot be read ({first_line(error)}). Copy or export it again.") from error
 
 
 def _format_in_pieces(file: Path) -> LogFormat | None:
@@ -230,7 +230,7 @@ def _logs_in(folder: Path, name: str) -> list[Path]:
         if not hidden and file.name.lower().endswith(all_suffixes()) and file.is_file():
             found.append(file)
     if not found:
-        raise LogError(f"{name}: there is no log in this folder. Pass a file, or another folder.")
+        raise FileError(f"{name}: there is no log in this folder. Pass a file, or another folder.")
     preferred = FORMATS[next(iter(FORMATS.own))]
     if first := [file for file in found if format_of(file) is preferred]:
         return first
@@ -241,10 +241,10 @@ def _logs_in(folder: Path, name: str) -> list[Path]:
 def _refuse_several_formats(name: str, files: Sequence[Path], fix: str) -> None:
     """Refuse files that cannot be combined to one log."""
     if other := [file for file in files if _format_in_pieces(file) is None]:
-        raise LogError(f"{other[0]}: files of this type cannot be combined. Pass the files one by one.")
+        raise FileError(f"{other[0]}: files of this type cannot be combined. Pass the files one by one.")
     titles = dict.fromkeys(format_of(file).title for file in files)
     if len(titles) > 1:
-        raise LogError(f"{name}: there are {' and '.join(titles)} files. {fix}.")
+        raise FileError(f"{name}: there are {' and '.join(titles)} files. {fix}.")
 
 
 def _by_numbers(file: Path) -> list[tuple[int, int, str]]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from suffice.data.encoding.tables import LogTable, refuse_columns
+from suffice.data.encoding.tables import FileError, LogTable, refuse_columns
 from suffice.data.logs.arrays import first_line
 from suffice.data.logs.datasets import Dataset
 from suffice.data.logs.formats import LogFormat
@@ -97,7 +97,7 @@ class ParquetFiles(LogFiles):
         except BROKEN as error:
             raise _unreadable(self.files[file], name, error) from error
         if len(found) != (rows := opened.metadata.num_rows):
-            raise LogError(
+            raise FileError(
                 f"{self.files[file]}, column {name!r}: only {len(found):,} of {rows:,} rows. Export the file again."
             )
         return found
@@ -126,11 +126,11 @@ def _open(file: Path, buffer: int = 0) -> pq.ParquetFile:
         # With pre_buffer, Arrow 26 would keep the whole file in memory until its last row is read.
         return pq.ParquetFile(file, metadata=about, read_dictionary=text, buffer_size=buffer, pre_buffer=False)
     except OSError as error:
-        raise LogError(
+        raise FileError(
             f"{file}: the file cannot be read ({first_line(error)}). Check the file and its permissions."
         ) from error
     except BROKEN as error:
-        raise LogError(f"{file}: this is not a Parquet file ({first_line(error)}). Export it again.") from error
+        raise FileError(f"{file}: this is not a Parquet file ({first_line(error)}). Export it again.") from error
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -149,4 +149,4 @@ def _first_broken(opened: pq.ParquetFile, groups: Sequence[int], columns: Sequen
 
 
 def _unreadable(file: Path, name: str, error: Exception) -> LogError:
-    return LogError(f"{file}, column {name!r}: it cannot be read ({first_line(error)}). Export the file again.")
+    return FileError(f"{file}, column {name!r}: it cannot be read ({first_line(error)}). Export the file again.")
